@@ -1,0 +1,31 @@
+// The place that storage and permission backends keep their data in, and its transactions. Backends of one database
+// share one transaction, so that an object and its permissions are written together or not at all.
+
+/** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
+export interface Transaction {
+  /**
+   * Makes the writes durable, as the backend's settings promise, and visible to others.
+   *
+   * @throws TransactionConflict when the unit of work must be run again; BackendUnavailable when nothing was written.
+   */
+  commit(): Promise<void>;
+  /** Undoes every write of the transaction. Never throws: a broken connection has rolled back already. */
+  rollback(): Promise<void>;
+}
+
+export interface Database {
+  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`. */
+  readonly name: string;
+  /** Whether `rollback` really undoes writes. */
+  readonly abilities: { readonly rollback: boolean; readonly durable: boolean };
+  /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
+  begin(): Promise<Transaction>;
+  /**
+   * Creates or upgrades what the backends of this database need. Idempotent.
+   *
+   * @returns one line for each step done, or to be done with `dryRun`.
+   */
+  initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
+  /** Lets go of files and connections, after open transactions have ended. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+// The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
+
+/** Base of everything a backend throws on purpose. */
+export class BackendError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A constraint would be violated: two objects of one list with the same timestamp (409 on the wire). */
+export class IntegrityError extends BackendError {}
+
+/** A live object with this id exists already. */
+export class UnicityError extends IntegrityError {
+  readonly field: string;
+
+  constructor(field: string) {
+    super(`an object with this ${field} exists`);
+    this.field = field;
+  }
+}
+
+/** A timestamp would have to be created while the backend is read-only (503 on the wire, naming the reason). */
+export class ReadonlyError extends BackendError {}
+
+/** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
+export class BackendUnavailable extends BackendError {
+  /** `storage`, `permission` or `cache`. */
+  readonly backend: string;
+
+  constructor(backend: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.backend = backend;
+  }
+}
+
+/** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
+export class TransactionConflict extends BackendError {}

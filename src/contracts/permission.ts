@@ -1,0 +1,86 @@
+// Where access-control entries and group memberships are kept. All ids are plain strings; sets have no order.
+// An object id is an object's URI (`/buckets/food`); an entry is (object id, permission name) → principals.
+import type { Database, Transaction } from './database.ts';
+
+/** One entry that would grant access: a permission on an object. */
+export interface BoundPermission {
+  readonly objectId: string;
+  readonly permission: string;
+}
+
+/** Entries on several objects; `*` in the pattern stands for any text, everything else for itself. */
+export interface BoundPattern {
+  readonly pattern: string;
+  readonly permission: string;
+}
+
+export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
+
+export interface PermissionReader {
+  /** Principals given to the user, and those given to `system.Authenticated`; empty for unknown users. */
+  getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
+
+  /** Principals of one entry; empty when unknown. */
+  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>>;
+
+  /** Union of the principals over all pairs. */
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
+
+  /** Whether any of the principals is in any of the entries; `false` for an empty list. */
+  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean>;
+
+  /**
+   * The objects on which one of the principals has one of the permissions: object id → permission names.
+   *
+   * @param options.bound patterns to look at; absent: every entry of those principals; empty: nothing
+   * @param options.withChildren `false`: `*` stands for text without `/`, so nothing deeper than the pattern is
+   * found; default `true`
+   */
+  getAccessibleObjects(
+    principals: readonly string[],
+    options?: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean },
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+
+  /** The existing entries of an object, only the named ones when names are given; `{}` when there are none. */
+  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
+
+  /** The same for several objects, in the order of the ids. */
+  getObjectsPermissions(objectIds: readonly string[], permissions?: readonly string[]): Promise<readonly ObjectPermissions[]>;
+}
+
+export interface PermissionWriter extends PermissionReader {
+  /** Gives the user a principal. Idempotent. */
+  addUserPrincipal(userId: string, principal: string): Promise<void>;
+  /** Takes a principal from the user; no error when absent. */
+  removeUserPrincipal(userId: string, principal: string): Promise<void>;
+  /** Takes the principal from every user. */
+  removePrincipal(principal: string): Promise<void>;
+  /** Takes from every user all principals that start with the prefix, taken literally. */
+  removePrincipalsBelow(prefix: string): Promise<void>;
+
+  /** Idempotent. */
+  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void>;
+  /** No error when absent; an entry left without principals is gone. */
+  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void>;
+  /** Takes the principal out of every entry of every object. */
+  removePrincipalFromAces(principal: string): Promise<void>;
+
+  /** Replaces the named entries; an empty list deletes that entry, names not given are untouched. */
+  replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
+
+  /** Deletes all entries of these objects. */
+  deleteObjectPermissions(objectIds: readonly string[]): Promise<void>;
+  /** Deletes all entries of every object below the URI (`<uri>/…`), nothing of a similarly named neighbour. */
+  deletePermissionsBelow(uri: string): Promise<void>;
+
+  /** Deletes everything. */
+  flush(): Promise<void>;
+}
+
+export interface PermissionBackend {
+  readonly database: Database;
+  /** Reads of committed state, outside any unit of work. */
+  readonly reader: PermissionReader;
+  /** Reads and writes inside a transaction of `database`. */
+  writer(transaction: Transaction): PermissionWriter;
+}

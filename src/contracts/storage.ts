@@ -1,0 +1,137 @@
+// Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
+// in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../core/query/ast.ts';
+import type { Database, Transaction } from './database.ts';
+
+export interface Page {
+  /** Clock of the list in the same snapshot as the entries; `undefined` when it was never read nor written. */
+  readonly timestamp: number | undefined;
+  /** At most `limit` entries in the order asked for. */
+  readonly entries: readonly StoredEntry[];
+  /** Whether more entries follow the last one. */
+  readonly more: boolean;
+}
+
+/** A list and one of its objects, read under the right to the list's next timestamp. */
+export interface LockedState {
+  readonly timestamp: number | undefined;
+  /** The live object, when there is one. */
+  readonly object: StoredObject | undefined;
+  /** What its deletion left, when it was deleted. */
+  readonly tombstone: Tombstone | undefined;
+}
+
+export interface Deletion {
+  readonly old: StoredObject;
+  readonly tombstone: Tombstone;
+}
+
+export interface StorageReader {
+  /** The live object, or `undefined`; tombstones are not found. */
+  get(list: ListKey, id: string): Promise<StoredObject | undefined>;
+
+  /** One page of a list, entries and clock from one snapshot. Memory used is bounded by the page. */
+  listAll(list: ListKey, query: PageQuery): Promise<Page>;
+
+  /** How many entries are selected. Without filters and ids the answer takes the same time at any size. */
+  countAll(list: ListKey, selection: Selection): Promise<number>;
+
+  /** The clock of the list: its highest timestamp ever given, or `undefined` when never read nor written. */
+  resourceTimestamp(list: ListKey): Promise<number | undefined>;
+
+  /** The clock of every list of a kind that has one: parent → timestamp. */
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
+
+  /** The parents of all lists of a kind that hold live objects, in no particular order. */
+  listParents(kind: string): Promise<readonly string[]>;
+}
+
+/**
+ * Writes inside one transaction; reads see the transaction's own writes.
+ *
+ * Timestamps: with R the clock of the list and `now` the time, a write without a given timestamp, or with one equal
+ * to R, gets max(now, R + 1), which becomes the clock; a given timestamp above R becomes the clock too; one below R
+ * is used as it is and leaves the clock alone. No two entries of a list, tombstones included, share a timestamp.
+ * The right to the next timestamp of a list is held from the first locking call until the transaction ends, so
+ * timestamps become visible in their own order.
+ */
+export interface StorageWriter extends StorageReader {
+  /** Takes the right to the list's next timestamp and reads the object (when an id is given) under it. */
+  lock(list: ListKey, id?: string): Promise<LockedState>;
+
+  /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
+  touch(list: ListKey): Promise<number>;
+
+  /**
+   * Stores a new object and removes the tombstone of that id.
+   *
+   * @param text compact JSON of the attributes, without `id` and `last_modified`
+   * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
+   */
+  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject>;
+
+  /**
+   * Replaces all attributes; creates when absent, removing the tombstone.
+   *
+   * @throws IntegrityError when `lastModified` is taken by another entry
+   */
+  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject>;
+
+  /**
+   * Replaces the live object by a tombstone.
+   *
+   * @param options.lastModified timestamp of the tombstone, by the rules above
+   * @param options.keepTombstone `false`: nothing is kept, but the clock moves all the same; default `true`
+   * @returns `undefined` when there is no live object
+   * @throws IntegrityError when `lastModified` is taken by another entry
+   */
+  delete(
+    list: ListKey,
+    id: string,
+    options?: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
+  ): Promise<Deletion | undefined>;
+
+  /**
+   * Deletes one page of live objects; each gets its own new timestamp, ascending in the order of selection.
+   * `includeDeleted` of the query is ignored: tombstones are never deleted again.
+   */
+  deleteAll(list: ListKey, query: PageQuery): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
+
+  /**
+   * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, without leaving
+   * tombstones, and nothing of a similarly named neighbour. Clocks stay; a list that lost live objects moves on to
+   * max(now, R + 1).
+   */
+  deleteChildren(uri: string): Promise<void>;
+
+  /**
+   * Forgets tombstones, never live objects or clocks.
+   *
+   * @param options.kind only of this kind; default all
+   * @param options.parent only of this list's parent (exact); default all
+   * @param options.before only those with a timestamp below this one
+   * @param options.maxRetained keep the newest so many of each list; excludes `before`
+   * @returns how many were forgotten
+   */
+  purgeDeleted(options?: {
+    readonly kind?: string;
+    readonly parent?: string;
+    readonly before?: number;
+    readonly maxRetained?: number;
+  }): Promise<number>;
+
+  /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones. */
+  trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
+
+  /** Deletes all objects, tombstones and clocks; the schema stays. */
+  flush(): Promise<void>;
+}
+
+export interface StorageBackend {
+  readonly database: Database;
+  /** Reads of committed state, outside any unit of work. */
+  readonly reader: StorageReader;
+  /** Reads and writes inside a transaction of `database`. */
+  writer(transaction: Transaction): StorageWriter;
+}

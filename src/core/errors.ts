@@ -1,0 +1,133 @@
+// The one table of errors: what each is called, its status and its number on the wire. Code throws a `ServiceError`;
+// only the HTTP room knows how a body looks. See errors.md of the protocol.
+
+interface ErrorRow {
+  readonly status: number;
+  readonly errno: number;
+  readonly error: string;
+  /** Public sentence used when the thrower gives none; absent: the body has no message. */
+  readonly message?: string;
+}
+
+export const errorTable = {
+  missingAuthToken: { status: 401, errno: 104, error: 'Unauthorized', message: 'Please authenticate to use this.' },
+  invalidParameters: { status: 400, errno: 107, error: 'Invalid parameters' },
+  malformedUrl: { status: 400, errno: 107, error: 'Bad Request', message: 'The URL holds invalid UTF-8.' },
+  badRequest: { status: 400, errno: 107, error: 'Bad Request', message: 'The request is malformed.' },
+  notAcceptable: { status: 406, errno: 107, error: 'Invalid parameters' },
+  unsupportedMediaType: { status: 415, errno: 107, error: 'Invalid parameters' },
+  missingObject: { status: 404, errno: 110, error: 'Not Found' },
+  missingParent: { status: 404, errno: 111, error: 'Not Found' },
+  unknownPath: { status: 404, errno: 111, error: 'Not Found', message: 'There is nothing at this address.' },
+  requestTooLarge: { status: 413, errno: 113, error: 'Payload Too Large', message: 'The body is too large.' },
+  headersTooLarge: {
+    status: 431,
+    errno: 113,
+    error: 'Request Header Fields Too Large',
+    message: 'The headers are too large.',
+  },
+  requestTimeout: { status: 408, errno: 999, error: 'Request Timeout', message: 'The request took too long to arrive.' },
+  preconditionFailed: {
+    status: 412,
+    errno: 114,
+    error: 'Precondition Failed',
+    message: 'The object was changed in the meantime.',
+  },
+  methodNotAllowed: {
+    status: 405,
+    errno: 115,
+    error: 'Method Not Allowed',
+    message: 'This method is not allowed here.',
+  },
+  unknownVersion: {
+    status: 404,
+    errno: 116,
+    error: 'Not Found',
+    message: 'This version of the protocol is not served here.',
+  },
+  forbidden: { status: 403, errno: 121, error: 'Forbidden', message: 'Not allowed for this user.' },
+  constraintViolated: {
+    status: 409,
+    errno: 122,
+    error: 'Conflict',
+    message: 'Another object of the list has this timestamp. The request may be retried.',
+  },
+  backendUnavailable: {
+    status: 503,
+    errno: 201,
+    error: 'Service Unavailable',
+    message: 'The service is temporarily unavailable. The request may be retried.',
+  },
+  serviceDeprecated: { status: 410, errno: 202, error: 'Gone', message: 'This service has been closed.' },
+  unexpected: {
+    status: 500,
+    errno: 999,
+    error: 'Internal Server Error',
+    message: 'An unexpected error occurred and was reported.',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorKey = keyof typeof errorTable;
+
+/** One thing that is wrong with a request. */
+export interface Issue {
+  readonly location: 'body' | 'querystring' | 'header' | 'path' | 'method';
+  /** Dotted path inside the location, `''` for the whole body, `null` when no single name is to blame. */
+  readonly name: string | null;
+  readonly description: string;
+  readonly errno?: number;
+}
+
+export interface ErrorOptions {
+  readonly message?: string | undefined;
+  /** Issues of validation errors, or an object such as `{id, resource_name}`; kept as JSON on the wire. */
+  readonly details?: unknown;
+  /** Response headers the error brings along. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  readonly cause?: unknown;
+}
+
+/** Anything that becomes an error response. */
+export class ServiceError extends Error {
+  readonly key: ErrorKey;
+  readonly details: unknown;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** What clients read; `undefined` when there is nothing to say. */
+  readonly publicMessage: string | undefined;
+
+  constructor(key: ErrorKey, options: ErrorOptions = {}) {
+    const row: ErrorRow = errorTable[key];
+    super(options.message ?? row.message ?? row.error, { cause: options.cause });
+    this.name = 'ServiceError';
+    this.key = key;
+    this.publicMessage = options.message ?? row.message;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return errorTable[this.key].status;
+  }
+}
+
+/**
+ * The error for everything found wrong with a request, sorted by name as the protocol asks (`null` as the text
+ * "None"); the message is built from the first.
+ */
+export function invalidParameters(
+  issues: readonly Issue[],
+  key: 'invalidParameters' | 'unsupportedMediaType' | 'notAcceptable' = 'invalidParameters',
+): ServiceError {
+  const sorted = issues.toSorted((a, b) => compareText(a.name ?? 'None', b.name ?? 'None'));
+  return new ServiceError(key, { message: describeIssue(sorted[0]!), details: sorted });
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function describeIssue({ location, name, description }: Issue): string {
+  if (name === null) return `${location}: ${description}`;
+  if (description.includes(name) && name !== '') return description;
+  return `${name} in ${location}: ${description}`;
+}
