@@ -1,0 +1,232 @@
+// Runs every check of the project in order, stops at the first that fails, and closes with a line that says how many
+// tests passed. This is what `npm test` and continuous integration run.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, styleText } from 'node:util';
+
+/**
+ * @typedef {{ passed: number, failed: number }} Count
+ * @typedef {{ ok: boolean, note?: string, count?: Count }} Outcome
+ * @typedef {{ folder: string, strict: boolean }} Circumstances a folder for reports; whether the check was asked for by name
+ * @typedef {{ name: string, title: string, run: (circumstances: Circumstances) => Promise<Outcome> }} Check
+ */
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const conformance = path.join('conformance', 'run.mjs');
+const server = path.join('bin', 'coffer.js');
+
+/** @type {readonly Check[]} */
+const checks = [
+  { name: 'format', title: 'Format (oxfmt)', run: () => command('oxfmt', ['--check']) },
+  { name: 'build', title: 'Build and types of src (tsc)', run: () => command('tsc', ['--build']) },
+  {
+    name: 'types',
+    title: 'Types of tests and scripts (tsc)',
+    run: () => command('tsc', ['--project', 'test/tsconfig.json']),
+  },
+  { name: 'lint', title: 'Lint with types and import cycles (oxlint)', run: () => command('oxlint', ['--type-aware']) },
+  { name: 'test', title: 'Architecture and all tests (vitest)', run: runTests },
+  { name: 'conformance', title: 'Conformance suite against a running server', run: runConformance },
+  { name: 'audit', title: 'Known vulnerabilities of dependencies (npm audit)', run: runAudit },
+];
+
+const usage = `Usage: npm run check [-- --only NAME,NAME] [-- --help]
+
+Runs the checks in order, stops at the first failure, and ends with "N passed, M failed".
+
+${checks.map((check) => `  ${check.name.padEnd(12)} ${check.title}`).join('\n')}
+
+Options
+  --only NAMES  run only these, separated by commas; "--only audit" fails on findings, a full run only reports them
+  --help        show this text
+
+Examples
+  npm test
+  npm run check -- --only lint,test`;
+
+/** Where the programs start, below `node_modules`: run by Node itself, so that no shell is involved. */
+const programs = {
+  oxfmt: 'oxfmt/bin/oxfmt',
+  oxlint: 'oxlint/bin/oxlint',
+  tsc: 'typescript/bin/tsc',
+  vitest: 'vitest/vitest.mjs',
+};
+
+/** Runs a program of ours and hands its output through. @returns {Promise<Outcome>} */
+function command(/** @type {keyof typeof programs} */ name, /** @type {string[]} */ args) {
+  return start(process.execPath, [path.join('node_modules', programs[name]), ...args], { shown: true });
+}
+
+/**
+ * Starts a program and waits for its end; its output is shown or collected.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ shown: boolean, timeoutMs?: number }} options
+ * @returns {Promise<Outcome & { output: string }>}
+ */
+function start(program, args, { shown, timeoutMs }) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: root,
+      stdio: ['ignore', shown ? 'inherit' : 'pipe', shown ? 'inherit' : 'ignore'],
+      ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    });
+    let output = '';
+    child.stdout?.on('data', (chunk) => (output += String(chunk)));
+    child.on('error', (error) => resolve({ ok: false, note: `${program} did not start: ${error.message}`, output }));
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? { ok: true, output } : { ok: false, note: `exit ${code ?? signal}`, output }),
+    );
+  });
+}
+
+/** @returns {unknown} the parsed text, or `undefined` when it is none or cut off */
+function parseOrNothing(/** @type {string} */ text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A whole number inside an unknown value. @returns {number} */
+function numberAt(/** @type {unknown} */ value, /** @type {string} */ key) {
+  const found = typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key) : [];
+  return typeof found?.[1] === 'number' ? found[1] : 0;
+}
+
+/** @returns {Promise<Outcome>} */
+async function runTests(/** @type {Circumstances} */ { folder }) {
+  const report = path.join(folder, 'tests.json');
+  const outcome = await command('vitest', [
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ]);
+  const result = existsSync(report) ? parseOrNothing(readFileSync(report, 'utf8')) : undefined;
+  const passed = numberAt(result, 'numPassedTests');
+  const failed = numberAt(result, 'numFailedTests');
+  if (outcome.ok && passed === 0) return { ok: false, note: 'no test ran', count: { passed, failed: 1 } };
+  // A file that cannot be loaded or an error outside of tests fails the run without a failed test.
+  return { ...outcome, count: { passed, failed: outcome.ok ? failed : Math.max(failed, 1) } };
+}
+
+/** Runs the black-box scenarios on each backend, every server with a fresh database. @returns {Promise<Outcome>} */
+async function runConformance(/** @type {Circumstances} */ { folder }) {
+  if (!existsSync(path.join(root, conformance))) return { ok: true, note: 'skipped: not part of this checkout' };
+  // A configuration file, even an empty one, keeps the server from using the profile for first steps.
+  const config = path.join(folder, 'empty.ini');
+  writeFileSync(config, '');
+  const serve = `exec '${process.execPath}' '${path.join(root, server)}' start --config '${config}'`;
+  const kinds = ['STORAGE', 'PERMISSION', 'CACHE'];
+  const onSqlite = kinds.map((kind) => `export SVC_${kind}_BACKEND=sqlite SVC_${kind}_URL="$data/coffer.sqlite3"`);
+  const commands = {
+    memory: serve,
+    sqlite: [`data=$(mktemp -d '${folder}/data-XXXXXX')`, ...onSqlite, serve].join('; '),
+  };
+  const count = { passed: 0, failed: 0 };
+  for (const [backend, text] of Object.entries(commands)) {
+    const outcome = await start(process.execPath, [conformance, '--cmd', text], { shown: false });
+    const last = /(\d+) passed, (\d+) failed\s*$/.exec(outcome.output);
+    console.log(`  ${backend}: ${last?.[0].trim() ?? 'no result'}`);
+    count.passed += Number(last?.[1] ?? 0);
+    count.failed += Number(last?.[2] ?? 1);
+    if (!outcome.ok || last === null) {
+      console.log(outcome.output);
+      return { ok: false, note: `on the ${backend} backend`, count: { ...count, failed: Math.max(count.failed, 1) } };
+    }
+  }
+  return { ok: true, count };
+}
+
+/** Asks the registry for advisories; without such a service there is nothing to say. @returns {Promise<Outcome>} */
+async function runAudit(/** @type {Circumstances} */ { strict }) {
+  const args = ['audit', '--omit=dev', '--audit-level=high', '--json'];
+  const npm = process.env['npm_execpath'];
+  const options = { shown: false, timeoutMs: 30_000 };
+  const { output } = await (npm === undefined
+    ? start('npm', args, options)
+    : start(process.execPath, [npm, ...args], options));
+  const result = /** @type {{ metadata?: { vulnerabilities?: unknown } } | undefined} */ (parseOrNothing(output));
+  const found = result?.metadata?.vulnerabilities;
+  if (found === undefined) return { ok: true, note: 'skipped: the registry answers no advisories here' };
+  const serious = numberAt(found, 'high') + numberAt(found, 'critical');
+  if (serious === 0) return { ok: true };
+  const note = `${serious} serious finding${serious === 1 ? '' : 's'}, see npm audit`;
+  return { ok: !strict, note };
+}
+
+/** Seconds with one decimal. */
+function seconds(/** @type {number} */ since) {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}
+
+/** Colours the text for people; pipes and log files get it plain. */
+function paint(/** @type {'bold' | 'green' | 'red'} */ style, /** @type {string} */ text) {
+  return process.stdout.isTTY ? styleText(style, text) : text;
+}
+
+/** The names asked for with `--only`, `[]` for all checks; `undefined` when only help is wanted. */
+function readNames() {
+  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
+  if (values.help === true) return undefined;
+  const names = (values.only ?? '').split(',').filter((name) => name !== '');
+  const unknown = names.filter((name) => !checks.some((check) => check.name === name));
+  if (unknown.length > 0) throw new Error(`There is no check named ${unknown.join(', ')}.`);
+  return names;
+}
+
+/** Runs the checks in order until one fails. @returns {Promise<boolean>} whether all passed */
+async function runChecks(/** @type {readonly string[]} */ only, /** @type {string} */ folder) {
+  const selected = checks.filter((check) => only.length === 0 || only.includes(check.name));
+  const total = { passed: 0, failed: 0 };
+  const begin = performance.now();
+  let ending = '';
+  for (const [index, check] of selected.entries()) {
+    console.log(paint('bold', `[${index + 1}/${selected.length}] ${check.title}`));
+    const at = performance.now();
+    const outcome = await check.run({ folder, strict: only.length > 0 });
+    total.passed += outcome.count?.passed ?? 0;
+    total.failed += outcome.count?.failed ?? (outcome.ok ? 0 : 1);
+    const note = outcome.note === undefined ? '' : ` (${outcome.note})`;
+    console.log(
+      `${outcome.ok ? paint('green', 'ok') : paint('red', 'FAILED')}: ${check.name}, ${seconds(at)}${note}\n`,
+    );
+    if (!outcome.ok) {
+      ending = `Stopped at "${check.name}" after ${seconds(begin)}. Alone: npm run check -- --only ${check.name}`;
+      break;
+    }
+  }
+  console.log(ending === '' ? `All checks passed in ${seconds(begin)}.` : ending);
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  return ending === '';
+}
+
+/** Does what the command line asks. @returns {Promise<number>} the exit code */
+async function main() {
+  let only;
+  try {
+    only = readNames();
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return 2;
+  }
+  if (only === undefined) {
+    console.log(usage);
+    return 0;
+  }
+  const folder = mkdtempSync(path.join(tmpdir(), 'coffer-check-'));
+  try {
+    return (await runChecks(only, folder)) ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();

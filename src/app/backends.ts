@@ -1,0 +1,128 @@
+// Opens the configured backends. The only place that knows which backends there are; drivers are loaded when asked for.
+import type { Clock } from '../base/clock.ts';
+import type { CacheBackend } from '../contracts/cache.ts';
+import type { Database } from '../contracts/database.ts';
+import type { PermissionBackend } from '../contracts/permission.ts';
+import type { StorageBackend } from '../contracts/storage.ts';
+import { noPermissionBackend } from '../engine/no-permission-backend.ts';
+import type { Stores } from '../engine/session.ts';
+import { findSqliteFile } from '../settings/sqlite-file.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface OpenBackends extends Stores {
+  readonly cache: CacheBackend;
+  readonly databases: readonly Database[];
+  /** Whether a permission backend is configured; without one only user resources can be served. */
+  readonly hasPermissions: boolean;
+  close(): Promise<void>;
+}
+
+type BackendName = 'memory' | 'sqlite';
+
+/** Backends of one database share it, and with it their transactions. */
+class BackendOpener {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #opened = new Map<string, Promise<OpenDatabase>>();
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  open(name: BackendName, url: string | undefined): Promise<OpenDatabase> {
+    const path = name === 'sqlite' ? sqlitePath(url) : '';
+    const key = `${name} ${path}`;
+    let database = this.#opened.get(key);
+    if (database === undefined) {
+      database = name === 'memory' ? openMemory(this.#clock) : openSqlite(path, this.#settings, this.#clock);
+      this.#opened.set(key, database);
+    }
+    return database;
+  }
+
+  openCache(name: BackendName, url: string | undefined): Promise<CacheBackend> {
+    return name === 'memory'
+      ? openMemoryCache(this.#settings, this.#clock)
+      : openSqliteCache(sqlitePath(url), this.#settings, this.#clock);
+  }
+
+  async databases(): Promise<readonly Database[]> {
+    return (await Promise.all(this.#opened.values())).map(({ database }) => database);
+  }
+}
+
+interface OpenDatabase {
+  readonly database: Database;
+  readonly storage: () => StorageBackend;
+  readonly permission: () => PermissionBackend;
+}
+
+/**
+ * Opens what the settings name.
+ *
+ * @throws Error when there is no storage, or a backend cannot be opened
+ */
+export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
+  const opener = new BackendOpener(settings, clock);
+  const storageName = settings.get('storage_backend');
+  if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
+  const storage = (await opener.open(storageName, settings.get('storage_url'))).storage();
+  const permissionName = settings.get('permission_backend');
+  const permission =
+    permissionName === undefined
+      ? noPermissionBackend(storage.database)
+      : (await opener.open(permissionName, settings.get('permission_url'))).permission();
+  const cache = await opener.openCache(settings.get('cache_backend'), settings.get('cache_url'));
+  const databases = await opener.databases();
+  return {
+    storage,
+    permission,
+    cache,
+    databases,
+    hasPermissions: permissionName !== undefined,
+    async close() {
+      await cache.close();
+      for (const database of databases) await database.close();
+    },
+  };
+}
+
+/** The file that a setting such as `storage_url` names; settings were checked when they were loaded. */
+function sqlitePath(url: string | undefined): string {
+  const file = findSqliteFile(url);
+  if (file === undefined) throw new Error('expected the name of a SQLite file');
+  return file;
+}
+
+async function openMemory(clock: Clock): Promise<OpenDatabase> {
+  const { createMemoryDatabase } = await import('../backends/memory/database.ts');
+  const { createMemoryStorage } = await import('../backends/memory/storage.ts');
+  const { createMemoryPermission } = await import('../backends/memory/permission.ts');
+  const database = createMemoryDatabase({ clock });
+  return {
+    database,
+    storage: () => createMemoryStorage(database),
+    permission: () => createMemoryPermission(database),
+  };
+}
+
+async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
+  const { createMemoryCache } = await import('../backends/memory/cache.ts');
+  return createMemoryCache({ clock, prefix: settings.get('cache_prefix'), maxSizeBytes: settings.get('cache_max_size_bytes') });
+}
+
+async function openSqlite(path: string, settings: Settings, clock: Clock): Promise<OpenDatabase> {
+  const sqlite = await import('../backends/sqlite/index.ts');
+  const database = sqlite.openSqliteDatabase({ path, clock, synchronous: settings.get('sqlite_synchronous') });
+  return {
+    database,
+    storage: () => sqlite.createSqliteStorage(database),
+    permission: () => sqlite.createSqlitePermission(database),
+  };
+}
+
+async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
+  const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
+  return open({ path, clock, prefix: settings.get('cache_prefix') });
+}

@@ -1,0 +1,77 @@
+// What the heartbeat checks: each backend is really used, by reading alone where the service must not write.
+import { Session } from '../engine/session.ts';
+import type { PluginParts } from '../http/plugin.ts';
+import type { HealthCheck } from '../http/views/heartbeat.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { OpenBackends } from './backends.ts';
+
+const list = { kind: '__heartbeat__', parent: '__heartbeat__' };
+const user = '__heartbeat__';
+
+/** Checks of storage, permission and cache, and those of the plugins. */
+export function healthChecks(
+  backends: OpenBackends,
+  settings: Settings,
+  parts: readonly PluginParts[],
+): ReadonlyMap<string, HealthCheck> {
+  const isReadonly = settings.get('readonly');
+  const checks = new Map<string, HealthCheck>([
+    ['storage', isReadonly ? () => readStorage(backends) : () => writeStorage(backends)],
+    ['cache', () => useCache(backends)],
+  ]);
+  if (backends.hasPermissions) {
+    checks.set('permission', isReadonly ? () => readPermission(backends) : () => writePermission(backends));
+  }
+  for (const { healthChecks: added } of parts) {
+    for (const [name, check] of Object.entries(added ?? {})) checks.set(name, check);
+  }
+  return checks;
+}
+
+const quiet: Logger = { debug: noLog, info: noLog, warn: noLog, error: noLog };
+
+function noLog(): void {
+  // A check says what went wrong by throwing.
+}
+
+async function writeStorage(backends: OpenBackends): Promise<boolean> {
+  const session = new Session(backends, quiet);
+  try {
+    const { storage } = await session.writer();
+    await storage.update(list, 'check', '{}');
+    await storage.delete(list, 'check', { keepTombstone: false });
+    await session.end(true);
+  } finally {
+    await session.abandon();
+  }
+  return true;
+}
+
+async function readStorage({ storage }: OpenBackends): Promise<boolean> {
+  await storage.reader.get(list, 'check');
+  return true;
+}
+
+async function writePermission(backends: OpenBackends): Promise<boolean> {
+  const session = new Session(backends, quiet);
+  try {
+    const { permission } = await session.writer();
+    await permission.addUserPrincipal(user, 'alive');
+    await permission.removeUserPrincipal(user, 'alive');
+    await session.end(true);
+  } finally {
+    await session.abandon();
+  }
+  return true;
+}
+
+async function readPermission({ permission }: OpenBackends): Promise<boolean> {
+  await permission.reader.getUserPrincipals(user);
+  return true;
+}
+
+async function useCache({ cache }: OpenBackends): Promise<boolean> {
+  await cache.set('__heartbeat__', 'alive', 60);
+  return (await cache.get('__heartbeat__')) === 'alive';
+}

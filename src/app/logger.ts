@@ -1,0 +1,60 @@
+// The log: one structured line per event. JSON lines follow the MozLog layout (settings.md §9 of the protocol), so that
+// existing log pipelines read them; on a terminal the lines are made for people.
+import { hostname } from 'node:os';
+import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+
+export interface LoggerSettings {
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** `auto`: readable when standard output is a terminal, else JSON. */
+  readonly format: 'auto' | 'json' | 'pretty';
+  /** Name of the service in each line. */
+  readonly name: string;
+}
+
+/** A second net: nothing logs these on purpose. */
+const redacted = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'headers.authorization',
+  'headers.cookie',
+  'req.headers.authorization',
+  'req.headers.cookie',
+  'request.headers.authorization',
+  'request.headers.cookie',
+];
+
+/** A logger that writes to standard output, or to the given stream. */
+export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
+  const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
+  const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
+  const output = destination ?? pino.destination({ dest: 1, sync: isPretty });
+  return pino(options, isPretty ? prettyStream(output) : output);
+}
+
+function prettyOptions({ level, name }: LoggerSettings): LoggerOptions {
+  return { level, name, base: null, redact: redacted };
+}
+
+function prettyStream(output: DestinationStream): DestinationStream {
+  const format = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss', ignore: 'name' });
+  return { write: (line) => output.write(format(line)) };
+}
+
+// Syslog severities, which MozLog counts with.
+const severities: Readonly<Record<string, number>> = { fatal: 2, error: 3, warn: 4, info: 6, debug: 7, trace: 7 };
+
+function mozLogOptions({ level, name }: LoggerSettings): LoggerOptions {
+  return {
+    level,
+    base: { Logger: name, Hostname: hostname(), EnvVersion: '2.0', Pid: process.pid },
+    messageKey: 'Type',
+    nestedKey: 'Fields',
+    errorKey: 'err',
+    timestamp: () => `,"Timestamp":${Date.now()}000000`,
+    formatters: { level: (label) => ({ Severity: severities[label] ?? 7 }) },
+    redact: redacted.map((path) => `Fields.${path}`),
+  };
+}

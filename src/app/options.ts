@@ -1,0 +1,88 @@
+// From settings to the options each room asks for.
+import { createHmac } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
+import type { AuthenticationPolicy } from '../contracts/authentication.ts';
+import type { CacheBackend } from '../contracts/cache.ts';
+import type { KindSettings } from '../engine/compiled-kind.ts';
+import type { EngineOptions } from '../engine/scope.ts';
+import type { ErrorOptions } from '../http/errors.ts';
+import type { ServerOptions } from '../http/server.ts';
+import type { RedirectOptions } from '../http/target.ts';
+import { integer } from '../settings/readers.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export function engineOptions(settings: Settings, cache: CacheBackend, clock: Clock): EngineOptions {
+  const [major = '1'] = settings.get('http_api_version').split('.');
+  const secret = settings.get('userid_hmac_secret');
+  return {
+    explicitPermissions: settings.get('explicit_permissions'),
+    isReadonly: settings.get('readonly'),
+    maxIdLength: settings.get('max_id_length'),
+    paginateBy: settings.get('paginate_by'),
+    maxFetchSize: settings.get('storage_max_fetch_size'),
+    maxFilters: settings.get('max_filters'),
+    tokenKey: settings.get('pagination_token_signed')
+      ? createHmac('sha256', secret).update('page tokens').digest()
+      : undefined,
+    tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
+    documentationUrl: settings.get('project_docs'),
+    versionPrefix: `/v${major}`,
+    cache,
+    clock,
+  };
+}
+
+/** Settings named after kinds and ids. Cache times are asked for with ids from requests, so the answers are kept. */
+export function kindSettings(
+  settings: Settings,
+): KindSettings & { readonly cacheSeconds: (key: string) => number | undefined } {
+  const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
+  return {
+    text: (key) => settings.lookup(key),
+    list: (key) => settings.lookupList(key) ?? [],
+    flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
+    cacheSeconds(key) {
+      let known = seconds.get(key);
+      if (known === undefined) {
+        known = { value: settings.lookupWith(integer({ min: 0 }), key) };
+        seconds.set(key, known);
+      }
+      return known.value;
+    },
+  };
+}
+
+export function errorOptions(settings: Settings, policies: readonly AuthenticationPolicy[]): ErrorOptions {
+  return {
+    retryAfterSeconds: settings.get('retry_after_seconds'),
+    infoLink: settings.get('error_info_link') || undefined,
+    infoAll: settings.get('error_info_all'),
+    challenges: policies.map(({ challenge }) => challenge),
+    notAcceptableStatus: settings.get('not_acceptable_status'),
+  };
+}
+
+export function redirectOptions(settings: Settings): RedirectOptions {
+  return {
+    versionPrefix: settings.get('version_prefix_redirect_enabled'),
+    versionPrefixTtlSeconds: settings.get('version_prefix_redirect_ttl_seconds'),
+    unsupportedVersion: settings.get('unsupported_version_redirect_enabled'),
+    trailingSlash: settings.get('trailing_slash_redirect_enabled'),
+    trailingSlashTtlSeconds: settings.get('trailing_slash_redirect_ttl_seconds'),
+  };
+}
+
+export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'dispatcher' | 'logger'> {
+  return {
+    json: { maxDepth: settings.get('max_json_depth') },
+    bodyLimitBytes: settings.get('max_body_size'),
+    headerLimitBytes: settings.get('max_header_size'),
+    headersTimeoutSeconds: settings.get('header_timeout_seconds'),
+    requestTimeoutSeconds: settings.get('body_timeout_seconds'),
+    idleTimeoutSeconds: settings.get('idle_timeout_seconds'),
+    trustedProxies: settings.get('trusted_proxies'),
+    scheme: settings.get('http_scheme'),
+    host: settings.get('http_host'),
+  };
+}

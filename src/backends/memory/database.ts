@@ -1,0 +1,37 @@
+// The memory database: the tables that the storage and permission backends work on, and the turn to write them. One
+// process holds all of it; it is gone when the process ends.
+import type { Clock } from '../../base/clock.ts';
+import type { Database, Transaction } from '../../contracts/database.ts';
+import { GrantTable } from './grant-table.ts';
+import { ListTable } from './list-table.ts';
+import { MemoryUnit, UnitQueue } from './unit-queue.ts';
+
+export interface MemoryDatabase extends Database {
+  readonly clock: Clock;
+  readonly lists: ListTable;
+  readonly grants: GrantTable;
+  /** Runs a read of committed state. */
+  read<T>(operation: () => T): Promise<T>;
+  /** The unit behind a transaction that this database opened. */
+  requireUnit(transaction: Transaction): MemoryUnit;
+}
+
+/** A new, empty database. Storage and permission backends created on the same one share its transactions. */
+export function createMemoryDatabase({ clock }: { readonly clock: Clock }): MemoryDatabase {
+  const queue = new UnitQueue();
+  return {
+    name: 'memory',
+    abilities: { rollback: true, durable: false },
+    clock,
+    lists: new ListTable(),
+    grants: new GrantTable(),
+    begin: () => queue.begin(),
+    read: (operation) => queue.read(operation),
+    requireUnit(transaction) {
+      if (transaction instanceof MemoryUnit && transaction.belongsTo(queue)) return transaction;
+      throw new Error('the transaction belongs to another database');
+    },
+    initializeSchema: async () => [],
+    close: () => queue.close(),
+  };
+}

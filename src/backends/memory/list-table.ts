@@ -1,0 +1,170 @@
+// All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
+// of work it belongs to and can be taken back by it; the indexes always agree with the maps.
+import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
+import { createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
+import type { MemoryUnit } from './unit-queue.ts';
+
+/** Live objects and tombstones of one list, by id and in the order of their timestamps. */
+export class ListContents {
+  readonly live = new Map<string, StoredObject>();
+  readonly liveByTime: OrderedMap<number, StoredObject> = createNumberMap();
+  readonly dead = new Map<string, Tombstone>();
+  readonly deadByTime: OrderedMap<number, Tombstone> = createNumberMap();
+
+  get isEmpty(): boolean {
+    return this.live.size === 0 && this.dead.size === 0;
+  }
+}
+
+/** One list. It outlives its contents: the clock is kept. */
+export interface ObjectList extends ListKey {
+  /** The highest timestamp ever given, `undefined` when never read nor written. */
+  readonly clock: number | undefined;
+  readonly contents: ListContents;
+}
+
+interface MutableList extends ListKey {
+  clock: number | undefined;
+  contents: ListContents;
+}
+
+type ListsByParent = Map<string, MutableList>;
+
+export class ListTable {
+  /** kind → parent → list: two look-ups from a request to its list. */
+  #kinds = new Map<string, ListsByParent>();
+  /** parent → lists with contents, ordered, so that everything below a parent is found without looking elsewhere. */
+  #filled = createTextMap<Set<MutableList>>();
+
+  find(key: ListKey): ObjectList | undefined {
+    return this.#find(key);
+  }
+
+  /** All lists of a kind, or of all kinds. */
+  *lists(kind?: string): Iterable<ObjectList> {
+    const kinds = kind === undefined ? [...this.#kinds.values()] : [this.#kinds.get(kind)];
+    for (const byParent of kinds) if (byParent !== undefined) yield* byParent.values();
+  }
+
+  /** The lists with contents whose parent is the URI or lies below it. */
+  listsBelow(uri: string): readonly ObjectList[] {
+    const exact = this.#filled.get(uri);
+    const below = pairsWithPrefix(this.#filled, `${uri}/`);
+    return [...(exact ?? []), ...below.flatMap(([, lists]) => [...lists])];
+  }
+
+  setClock(key: ListKey, timestamp: number, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    const before = list.clock;
+    list.clock = timestamp;
+    unit.record(() => (list.clock = before));
+  }
+
+  /** Stores a live object, in place of the object or tombstone of that id. */
+  put(key: ListKey, object: StoredObject, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    const { live, dead } = list.contents;
+    const before = live.get(object.id);
+    const tombstone = dead.get(object.id);
+    if (before !== undefined) this.#dropLive(list, before);
+    if (tombstone !== undefined) this.#dropDead(list, tombstone);
+    this.#addLive(list, object);
+    unit.record(() => {
+      this.#dropLive(list, object);
+      if (before !== undefined) this.#addLive(list, before);
+      if (tombstone !== undefined) this.#addDead(list, tombstone);
+    });
+  }
+
+  /** Removes a live object, leaving the tombstone when there is one to leave. */
+  remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    this.#dropLive(list, object);
+    if (tombstone !== undefined) this.#addDead(list, tombstone);
+    unit.record(() => {
+      if (tombstone !== undefined) this.#dropDead(list, tombstone);
+      this.#addLive(list, object);
+    });
+  }
+
+  /** Forgets a tombstone. */
+  forget(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    this.#dropDead(list, tombstone);
+    unit.record(() => this.#addDead(list, tombstone));
+  }
+
+  /** Empties a list in one step, whatever its size; its clock stays. */
+  empty(key: ListKey, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    const contents = list.contents;
+    this.#unfill(list);
+    list.contents = new ListContents();
+    unit.record(() => {
+      list.contents = contents;
+      if (!contents.isEmpty) this.#fill(list);
+    });
+  }
+
+  /** Forgets all lists and their clocks. */
+  flush(unit: MemoryUnit): void {
+    const [kinds, filled] = [this.#kinds, this.#filled];
+    this.#kinds = new Map();
+    this.#filled = createTextMap();
+    unit.record(() => {
+      this.#kinds = kinds;
+      this.#filled = filled;
+    });
+  }
+
+  #find({ kind, parent }: ListKey): MutableList | undefined {
+    return this.#kinds.get(kind)?.get(parent);
+  }
+
+  #ensure(key: ListKey, unit: MemoryUnit): MutableList {
+    const known = this.#find(key);
+    if (known !== undefined) return known;
+    const { kind, parent } = key;
+    let byParent = this.#kinds.get(kind);
+    if (byParent === undefined) this.#kinds.set(kind, (byParent = new Map()));
+    const list: MutableList = { kind, parent, clock: undefined, contents: new ListContents() };
+    byParent.set(parent, list);
+    unit.record(() => this.#kinds.get(kind)?.delete(parent));
+    return list;
+  }
+
+  #addLive(list: MutableList, object: StoredObject): void {
+    if (list.contents.isEmpty) this.#fill(list);
+    list.contents.live.set(object.id, object);
+    list.contents.liveByTime.set(object.lastModified, object);
+  }
+
+  #dropLive(list: MutableList, object: StoredObject): void {
+    list.contents.live.delete(object.id);
+    list.contents.liveByTime.delete(object.lastModified);
+    if (list.contents.isEmpty) this.#unfill(list);
+  }
+
+  #addDead(list: MutableList, tombstone: Tombstone): void {
+    if (list.contents.isEmpty) this.#fill(list);
+    list.contents.dead.set(tombstone.id, tombstone);
+    list.contents.deadByTime.set(tombstone.lastModified, tombstone);
+  }
+
+  #dropDead(list: MutableList, tombstone: Tombstone): void {
+    list.contents.dead.delete(tombstone.id);
+    list.contents.deadByTime.delete(tombstone.lastModified);
+    if (list.contents.isEmpty) this.#unfill(list);
+  }
+
+  #fill(list: MutableList): void {
+    const lists = this.#filled.get(list.parent);
+    if (lists === undefined) this.#filled.set(list.parent, new Set([list]));
+    else lists.add(list);
+  }
+
+  #unfill(list: MutableList): void {
+    const lists = this.#filled.get(list.parent);
+    if (lists?.delete(list) && lists.size === 0) this.#filled.delete(list.parent);
+  }
+}

@@ -1,0 +1,194 @@
+// The permission contract on the tables of a memory database.
+import type {
+  BoundPattern,
+  BoundPermission,
+  ObjectPermissions,
+  PermissionBackend,
+  PermissionReader,
+  PermissionWriter,
+} from '../../contracts/permission.ts';
+import type { MemoryDatabase } from './database.ts';
+import type { GrantTable, ObjectEntries } from './grant-table.ts';
+import { parsePattern } from './object-pattern.ts';
+import type { MemoryUnit } from './unit-queue.ts';
+
+type Run = <T>(operation: () => T) => Promise<T>;
+
+/** The permission backend of a memory database. */
+export function createMemoryPermission(database: MemoryDatabase): PermissionBackend {
+  return {
+    database,
+    reader: new MemoryPermissionReader(database.grants, (operation) => database.read(operation)),
+    writer: (transaction) => new MemoryPermissionWriter(database.grants, database.requireUnit(transaction)),
+  };
+}
+
+class MemoryPermissionReader implements PermissionReader {
+  protected readonly grants: GrantTable;
+  protected readonly run: Run;
+
+  constructor(grants: GrantTable, run: Run) {
+    this.grants = grants;
+    this.run = run;
+  }
+
+  getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+    return this.run(
+      () => new Set([...this.grants.principalsOf(userId), ...this.grants.principalsOf('system.Authenticated')]),
+    );
+  }
+
+  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+    return this.run(() => new Set(this.grants.entriesOf(objectId)?.get(permission)));
+  }
+
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+    return this.run(() => {
+      const principals = new Set<string>();
+      for (const { objectId, permission } of bound) {
+        for (const principal of this.grants.entriesOf(objectId)?.get(permission) ?? []) principals.add(principal);
+      }
+      return principals;
+    });
+  }
+
+  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
+    return this.run(() => {
+      for (const { objectId, permission } of bound) {
+        const allowed = this.grants.entriesOf(objectId)?.get(permission);
+        if (allowed !== undefined && principals.some((principal) => allowed.has(principal))) return true;
+      }
+      return false;
+    });
+  }
+
+  getAccessibleObjects(
+    principals: readonly string[],
+    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    return this.run(() => {
+      const found = new Map<string, Set<string>>();
+      const add = (objectId: string, permission: string): void => {
+        const permissions = found.get(objectId);
+        if (permissions === undefined) found.set(objectId, new Set([permission]));
+        else permissions.add(permission);
+      };
+      const wanted = bound?.map(({ pattern, permission }) => ({
+        pattern: parsePattern(pattern, withChildren),
+        permission,
+      }));
+      for (const principal of principals) {
+        if (wanted === undefined) {
+          for (const [objectId, permissions] of this.grants.grantedTo(principal)) {
+            for (const permission of permissions) add(objectId, permission);
+          }
+        } else {
+          for (const { pattern, permission } of wanted) {
+            for (const [objectId, permissions] of this.grants.grantedTo(principal, pattern)) {
+              if (permissions.has(permission)) add(objectId, permission);
+            }
+          }
+        }
+      }
+      return found;
+    });
+  }
+
+  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+    return this.run(() => this.permissionsOf(objectId, permissions));
+  }
+
+  getObjectsPermissions(
+    objectIds: readonly string[],
+    permissions?: readonly string[],
+  ): Promise<readonly ObjectPermissions[]> {
+    return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
+  }
+
+  protected permissionsOf(objectId: string, names: readonly string[] | undefined): ObjectPermissions {
+    const entries: ObjectEntries | undefined = this.grants.entriesOf(objectId);
+    if (entries === undefined) return {};
+    const wanted =
+      names === undefined ? [...entries] : [...entries].filter(([permission]) => names.includes(permission));
+    return Object.fromEntries(wanted.map(([permission, principals]) => [permission, [...principals]]));
+  }
+}
+
+class MemoryPermissionWriter extends MemoryPermissionReader implements PermissionWriter {
+  readonly #unit: MemoryUnit;
+
+  constructor(grants: GrantTable, unit: MemoryUnit) {
+    super(grants, (operation) => unit.run(operation));
+    this.#unit = unit;
+  }
+
+  addUserPrincipal(userId: string, principal: string): Promise<void> {
+    return this.run(() => this.grants.admit(userId, principal, this.#unit));
+  }
+
+  removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    return this.run(() => this.grants.expel(userId, principal, this.#unit));
+  }
+
+  removePrincipal(principal: string): Promise<void> {
+    return this.run(() => this.#expelAll(principal));
+  }
+
+  removePrincipalsBelow(prefix: string): Promise<void> {
+    return this.run(() => this.grants.principalsWithPrefix(prefix).forEach((principal) => this.#expelAll(principal)));
+  }
+
+  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+    return this.run(() => this.grants.grant(objectId, permission, principal, this.#unit));
+  }
+
+  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    return this.run(() => this.grants.revoke(objectId, permission, principal, this.#unit));
+  }
+
+  removePrincipalFromAces(principal: string): Promise<void> {
+    return this.run(() => {
+      const granted = [...this.grants.grantedTo(principal)].map(([objectId, names]) => [objectId, [...names]] as const);
+      for (const [objectId, permissions] of granted) {
+        for (const permission of permissions) this.grants.revoke(objectId, permission, principal, this.#unit);
+      }
+    });
+  }
+
+  replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+    return this.run(() => {
+      for (const [permission, principals] of Object.entries(permissions)) {
+        const keep = new Set(principals);
+        for (const principal of [...(this.grants.entriesOf(objectId)?.get(permission) ?? [])]) {
+          if (!keep.has(principal)) this.grants.revoke(objectId, permission, principal, this.#unit);
+        }
+        for (const principal of keep) this.grants.grant(objectId, permission, principal, this.#unit);
+      }
+    });
+  }
+
+  deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+    return this.run(() => objectIds.forEach((objectId) => this.#revokeAll(objectId)));
+  }
+
+  deletePermissionsBelow(uri: string): Promise<void> {
+    return this.run(() => this.grants.objectsBelow(uri).forEach((objectId) => this.#revokeAll(objectId)));
+  }
+
+  flush(): Promise<void> {
+    return this.run(() => this.grants.flush(this.#unit));
+  }
+
+  #expelAll(principal: string): void {
+    for (const userId of [...this.grants.usersOf(principal)]) this.grants.expel(userId, principal, this.#unit);
+  }
+
+  #revokeAll(objectId: string): void {
+    const entries = [...(this.grants.entriesOf(objectId) ?? [])].map(
+      ([name, members]) => [name, [...members]] as const,
+    );
+    for (const [permission, principals] of entries) {
+      for (const principal of principals) this.grants.revoke(objectId, permission, principal, this.#unit);
+    }
+  }
+}

@@ -1,0 +1,229 @@
+// The storage contract on the tables of a memory database.
+import type { Clock } from '../../base/clock.ts';
+import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import type {
+  Deletion,
+  LockedState,
+  Page,
+  StorageBackend,
+  StorageReader,
+  StorageWriter,
+} from '../../contracts/storage.ts';
+import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import type { MemoryDatabase } from './database.ts';
+import type { ListTable, ObjectList } from './list-table.ts';
+import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
+import type { MemoryUnit } from './unit-queue.ts';
+
+type Run = <T>(operation: () => T) => Promise<T>;
+
+/** The storage backend of a memory database. */
+export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
+  const { lists, clock } = database;
+  return {
+    database,
+    reader: new MemoryStorageReader(lists, (operation) => database.read(operation)),
+    writer: (transaction) => new MemoryStorageWriter(lists, clock, database.requireUnit(transaction)),
+  };
+}
+
+class MemoryStorageReader implements StorageReader {
+  protected readonly lists: ListTable;
+  /** Runs one operation in one step, so that all it reads and writes is one snapshot. */
+  protected readonly run: Run;
+
+  constructor(lists: ListTable, run: Run) {
+    this.lists = lists;
+    this.run = run;
+  }
+
+  get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.run(() => this.lists.find(list)?.contents.live.get(id));
+  }
+
+  listAll(list: ListKey, query: PageQuery): Promise<Page> {
+    return this.run(() => {
+      const found = this.lists.find(list);
+      if (found === undefined) return { timestamp: undefined, entries: [], more: false };
+      return { timestamp: found.clock, ...selectPage(found.contents, query) };
+    });
+  }
+
+  countAll(list: ListKey, selection: Selection): Promise<number> {
+    return this.run(() => {
+      const found = this.lists.find(list);
+      return found === undefined ? 0 : countSelected(found.contents, selection);
+    });
+  }
+
+  resourceTimestamp(list: ListKey): Promise<number | undefined> {
+    return this.run(() => this.lists.find(list)?.clock);
+  }
+
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+    return this.run(() => {
+      const timestamps = new Map<string, number>();
+      for (const { parent, clock } of this.lists.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
+      return timestamps;
+    });
+  }
+
+  listParents(kind: string): Promise<readonly string[]> {
+    return this.run(() => {
+      const parents: string[] = [];
+      for (const { parent, contents } of this.lists.lists(kind)) if (contents.live.size > 0) parents.push(parent);
+      return parents;
+    });
+  }
+}
+
+class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
+  readonly #clock: Clock;
+  readonly #unit: MemoryUnit;
+
+  constructor(lists: ListTable, clock: Clock, unit: MemoryUnit) {
+    super(lists, (operation) => unit.run(operation));
+    this.#clock = clock;
+    this.#unit = unit;
+  }
+
+  /** Nothing to take: the unit holds the turn to write since it began. */
+  lock(list: ListKey, id?: string): Promise<LockedState> {
+    return this.run(() => {
+      const found = this.lists.find(list);
+      const object = id === undefined ? undefined : found?.contents.live.get(id);
+      const tombstone = id === undefined ? undefined : found?.contents.dead.get(id);
+      return { timestamp: found?.clock, object, tombstone };
+    });
+  }
+
+  touch(list: ListKey): Promise<number> {
+    return this.run(() => this.lists.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)));
+  }
+
+  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.run(() => {
+      if (this.lists.find(list)?.contents.live.has(id)) throw new UnicityError('id');
+      return this.#put(list, id, text, lastModified);
+    });
+  }
+
+  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.run(() => this.#put(list, id, text, lastModified));
+  }
+
+  delete(
+    list: ListKey,
+    id: string,
+    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+  ): Promise<Deletion | undefined> {
+    return this.run(() => {
+      const old = this.lists.find(list)?.contents.live.get(id);
+      if (old === undefined) return undefined;
+      return this.#delete(list, old, options.lastModified, options.keepTombstone ?? true);
+    });
+  }
+
+  deleteAll(
+    list: ListKey,
+    query: PageQuery,
+  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+    return this.run(() => {
+      const found = this.lists.find(list);
+      if (found === undefined) return { deletions: [], more: false };
+      const { entries, more } = selectLivePage(found.contents, query);
+      return { deletions: entries.map((old) => this.#delete(list, old, undefined, true)), more };
+    });
+  }
+
+  deleteChildren(uri: string): Promise<void> {
+    return this.run(() => {
+      for (const list of this.lists.listsBelow(uri)) {
+        if (list.contents.live.size > 0) this.#advance(list, this.#nextTimestamp(list, undefined));
+        this.lists.empty(list, this.#unit);
+      }
+    });
+  }
+
+  purgeDeleted(
+    options: {
+      readonly kind?: string;
+      readonly parent?: string;
+      readonly before?: number;
+      readonly maxRetained?: number;
+    } = {},
+  ): Promise<number> {
+    const { kind, parent, before, maxRetained } = options;
+    return this.run(() => {
+      if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
+      let purged = 0;
+      for (const list of this.lists.lists(kind)) {
+        if (parent !== undefined && list.parent !== parent) continue;
+        for (const tombstone of oldestTombstones(list, before, maxRetained)) {
+          this.lists.forget(list, tombstone, this.#unit);
+          purged++;
+        }
+      }
+      return purged;
+    });
+  }
+
+  trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
+    return this.run(() => {
+      const found = this.lists.find(list);
+      if (found === undefined || found.contents.live.size <= maxObjects) return 0;
+      const excess = selectNewest(found.contents, selection).slice(maxObjects);
+      for (const old of excess) this.lists.remove(list, old, undefined, this.#unit);
+      return excess.length;
+    });
+  }
+
+  flush(): Promise<void> {
+    return this.run(() => this.lists.flush(this.#unit));
+  }
+
+  #put(list: ListKey, id: string, text: string, given: number | undefined): StoredObject {
+    const object = new StoredObject(id, this.#nextTimestamp(list, given, id), text);
+    this.#advance(list, object.lastModified);
+    this.lists.put(list, object, this.#unit);
+    return object;
+  }
+
+  #delete(list: ListKey, old: StoredObject, given: number | undefined, keepTombstone: boolean): Deletion {
+    const lastModified = this.#nextTimestamp(list, given, old.id);
+    const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
+    this.#advance(list, lastModified);
+    this.lists.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
+    return { old, tombstone };
+  }
+
+  /** The timestamp that a write to the object gets; nothing is changed yet. */
+  #nextTimestamp(list: ListKey, given: number | undefined, id?: string): number {
+    const found = this.lists.find(list);
+    const current = found?.clock;
+    if (current === undefined) return given ?? this.#clock.now();
+    if (given === undefined || given === current) return Math.max(this.#clock.now(), current + 1);
+    const { liveByTime, deadByTime } = found!.contents;
+    const holder = given < current ? (liveByTime.get(given) ?? deadByTime.get(given)) : undefined;
+    if (holder !== undefined && holder.id !== id) throw new IntegrityError('another object has this last_modified');
+    return given;
+  }
+
+  /** Moves the clock of the list forward, never back. */
+  #advance(list: ListKey, timestamp: number): number {
+    const current = this.lists.find(list)?.clock;
+    if (current === undefined || timestamp > current) this.lists.setClock(list, timestamp, this.#unit);
+    return timestamp;
+  }
+}
+
+function oldestTombstones({ contents }: ObjectList, before: number | undefined, maxRetained = 0): readonly Tombstone[] {
+  const found: Tombstone[] = [];
+  const limit = contents.dead.size - maxRetained;
+  for (const [timestamp, tombstone] of contents.deadByTime.entries()) {
+    if (found.length >= limit || (before !== undefined && timestamp >= before)) break;
+    found.push(tombstone);
+  }
+  return found;
+}

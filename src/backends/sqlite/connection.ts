@@ -1,0 +1,154 @@
+// One connection to a database file: statements prepared once, rows as tuples, and the one SQL function through which
+// a statement asks the query evaluator. The only file, with `errors.ts`, that knows the driver.
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { StoredObject } from '../../core/objects/stored.ts';
+import type { Filter } from '../../core/query/ast.ts';
+import { matches } from '../../core/query/evaluate.ts';
+import { isBusy } from './errors.ts';
+
+export type SqlValue = string | number | null;
+
+export interface ConnectionOptions {
+  readonly path: string;
+  /** Whether the connection refuses to write. */
+  readonly readOnly?: boolean;
+  readonly synchronous: Synchronous;
+}
+
+/** `FULL` survives loss of power; `NORMAL` may lose the last commits then, but never tears the file. */
+export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
+
+/** Blocks the process, so it is kept short; who waits for a lock longer does so with timers. */
+const driverTimeoutMs = 10;
+const openTimeoutMs = 5000;
+const maxStatements = 300;
+
+export class Connection {
+  readonly #driver: DatabaseSyncInstance;
+  readonly #statements = new Map<string, StatementSyncInstance>();
+  /** What `coffer_matches` tests during the statement that is running. */
+  #filters: readonly Filter[] = [];
+
+  /** Opens the file, which is created with its folder when it does not exist. */
+  constructor({ path, readOnly = false, synchronous }: ConnectionOptions) {
+    mkdirSync(dirname(path), { recursive: true });
+    this.#driver = new DatabaseSync(path, {
+      // Another process may be creating or recovering the file; nobody is being served yet, so blocking is fine.
+      timeout: openTimeoutMs,
+      enableForeignKeyConstraints: false,
+      returnArrays: true,
+      defensive: true,
+    });
+    try {
+      this.#configure(readOnly, synchronous);
+    } catch (error) {
+      this.#driver.close();
+      throw error;
+    }
+  }
+
+  #configure(readOnly: boolean, synchronous: Synchronous): void {
+    if (this.get<[string]>('PRAGMA journal_mode')?.[0] !== 'wal') this.#switchToWal();
+    const settings = [
+      `synchronous = ${synchronous}`,
+      `query_only = ${readOnly ? 'ON' : 'OFF'}`,
+      'cache_size = -16000',
+      'temp_store = MEMORY',
+      'journal_size_limit = 67108864',
+      `busy_timeout = ${driverTimeoutMs}`,
+    ];
+    for (const setting of settings) this.#driver.exec(`PRAGMA ${setting}`);
+    // Called with the columns of an entry; `data` is null for tombstones.
+    this.#driver.function('coffer_matches', { deterministic: true }, (id: string, time: number, data: string | null) => {
+      const entry = data === null ? { id, lastModified: time, deleted: true as const } : new StoredObject(id, time, data);
+      return matches(entry, this.#filters) ? 1 : 0;
+    });
+  }
+
+  /** SQLite does not wait by itself when two processes switch a new file at the same time. */
+  #switchToWal(): void {
+    const deadline = Date.now() + openTimeoutMs;
+    for (;;) {
+      try {
+        this.#driver.exec('PRAGMA journal_mode = WAL');
+        return;
+      } catch (error) {
+        if (!isBusy(error) || Date.now() > deadline) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      }
+    }
+  }
+
+  /** Whether a transaction is open; SQLite ends it by itself on some errors. */
+  get inTransaction(): boolean {
+    return this.#driver.isTransaction;
+  }
+
+  /** Runs statements that take no parameters and are not worth keeping. */
+  exec(sql: string): void {
+    this.#driver.exec(sql);
+  }
+
+  /** The first row as a tuple, `undefined` when there is none. */
+  get<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): Row | undefined {
+    return this.#prepare(sql).get(...parameters) as Row | undefined;
+  }
+
+  /** All rows as tuples. */
+  all<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): readonly Row[] {
+    return this.#prepare(sql).all(...parameters) as Row[];
+  }
+
+  /** All rows of a statement in which `coffer_matches` tests these filters. */
+  allMatching<Row extends readonly SqlValue[]>(
+    filters: readonly Filter[],
+    sql: string,
+    parameters: readonly SqlValue[],
+  ): readonly Row[] {
+    this.#filters = filters;
+    try {
+      return this.all<Row>(sql, ...parameters);
+    } finally {
+      this.#filters = [];
+    }
+  }
+
+  /** Runs a statement for its effect; returns how many rows changed. */
+  run(sql: string, ...parameters: readonly SqlValue[]): number {
+    return this.#prepare(sql).run(...parameters).changes;
+  }
+
+  /** Runs the reads in one snapshot. */
+  inSnapshot<T>(operation: () => T): T {
+    this.run('BEGIN');
+    try {
+      return operation();
+    } finally {
+      if (this.inTransaction) this.run('COMMIT');
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#driver.close();
+  }
+
+  /** The statement, prepared on first use; the one not used for longest makes room for a new one. */
+  #prepare(sql: string): StatementSyncInstance {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) {
+      this.#statements.delete(sql);
+      this.#statements.set(sql, known);
+      return known;
+    }
+    const statement = this.#driver.prepare(sql);
+    this.#statements.set(sql, statement);
+    if (this.#statements.size > maxStatements) {
+      const [oldest] = this.#statements.keys();
+      this.#statements.delete(oldest!);
+    }
+    return statement;
+  }
+}

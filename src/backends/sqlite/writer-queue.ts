@@ -1,0 +1,269 @@
+// The one writer of a database file. Units of work take turns in the order they asked; each lives in a savepoint of
+// its own, and those that arrive together are made durable by one COMMIT, after which they are answered.
+import type { Transaction } from '../../contracts/database.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { Connection } from './connection.ts';
+import { isBusy, translateError, type BackendName } from './errors.ts';
+
+export interface WriterQueueOptions {
+  /** Units after which a group is committed although more are waiting. */
+  readonly maxGroupUnits?: number;
+  /** Time since its BEGIN after which a group is committed although more are waiting. */
+  readonly maxGroupMilliseconds?: number;
+  /** How long to keep asking while another process holds the file's write lock. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** `background` work is let through when nothing else waits, or after so many turns of others. */
+export type Priority = 'normal' | 'background';
+const turnsBeforeBackground = 50;
+const firstRetryMs = 5;
+const longestRetryMs = 100;
+
+interface Waiter {
+  readonly resolve: (unit: WriterUnit) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The units that share a COMMIT. */
+class Group {
+  /** Settles when the group is known to be durable, or known to be lost. */
+  readonly outcome: Promise<void>;
+  readonly startedAt: number;
+  units = 0;
+  /** Why the group can no longer be committed. */
+  failure: BackendUnavailable | undefined;
+  #resolve!: () => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(startedAt: number) {
+    this.startedAt = startedAt;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // A group may hold nothing but rolled-back units, whom its failure does not concern.
+    this.outcome.catch(() => undefined);
+  }
+
+  succeed(): void {
+    this.#resolve();
+  }
+
+  fail(error: unknown): BackendUnavailable {
+    if (this.failure === undefined) {
+      const translated = translateError(error, 'storage');
+      this.failure =
+        translated instanceof BackendUnavailable
+          ? translated
+          : new BackendUnavailable('storage', 'SQLite: the transaction was lost', { cause: error });
+      this.#reject(this.failure);
+    }
+    return this.failure;
+  }
+}
+
+/** An open turn. Spent after `commit` or `rollback`. */
+export class WriterUnit implements Transaction {
+  readonly #queue: WriterQueue;
+  readonly #group: Group;
+  readonly #connection: Connection;
+  readonly #release: () => void;
+  #open = true;
+
+  constructor(queue: WriterQueue, group: Group, connection: Connection, release: () => void) {
+    this.#queue = queue;
+    this.#group = group;
+    this.#connection = connection;
+    this.#release = release;
+  }
+
+  belongsTo(queue: WriterQueue): boolean {
+    return this.#queue === queue;
+  }
+
+  /** Runs one operation on the writer connection, as part of this unit. */
+  run<T>(backend: BackendName, operation: (connection: Connection) => T): T {
+    if (!this.#open) throw new Error('the transaction has ended already');
+    if (this.#group.failure !== undefined) throw this.#group.failure;
+    try {
+      return operation(this.#connection);
+    } catch (error) {
+      // On some errors (disk full, input/output) SQLite has undone the whole transaction, earlier units included.
+      if (!this.#connection.inTransaction) throw this.#group.fail(error);
+      throw translateError(error, backend);
+    }
+  }
+
+  async commit(): Promise<void> {
+    if (!this.#open) throw new Error('the transaction has ended already');
+    this.#end(['RELEASE unit']);
+    return this.#group.outcome;
+  }
+
+  /** Resolves with the group, because the unit may have seen what earlier units of the group wrote. */
+  async rollback(): Promise<void> {
+    if (!this.#open) return;
+    this.#end(['ROLLBACK TO unit', 'RELEASE unit']);
+    await this.#group.outcome.catch(() => undefined);
+  }
+
+  #end(statements: readonly string[]): void {
+    this.#open = false;
+    if (this.#group.failure === undefined) {
+      try {
+        for (const sql of statements) this.#connection.run(sql);
+      } catch (error) {
+        this.#group.fail(error);
+      }
+    }
+    this.#release();
+  }
+}
+
+export class WriterQueue {
+  readonly #connection: Connection;
+  readonly #options: Required<WriterQueueOptions>;
+  readonly #waiting: Record<Priority, Waiter[]> = { normal: [], background: [] };
+  #turnsSinceBackground = 0;
+  #current: WriterUnit | undefined;
+  #group: Group | undefined;
+  /** Set while BEGIN is being retried. */
+  #retry: NodeJS.Timeout | undefined;
+  #commit: NodeJS.Immediate | undefined;
+  #closed = false;
+  readonly #closers: (() => void)[] = [];
+
+  constructor(connection: Connection, options: WriterQueueOptions = {}) {
+    this.#connection = connection;
+    this.#options = {
+      maxGroupUnits: options.maxGroupUnits ?? 100,
+      maxGroupMilliseconds: options.maxGroupMilliseconds ?? 20,
+      busyTimeoutMs: options.busyTimeoutMs ?? 5000,
+    };
+  }
+
+  /**
+   * Waits for the turn.
+   *
+   * @throws BackendUnavailable when another process keeps the file locked, or the queue is closed
+   */
+  begin(priority: Priority = 'normal'): Promise<WriterUnit> {
+    if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
+    return new Promise((resolve, reject) => {
+      this.#waiting[priority].push({ resolve, reject });
+      this.#advance();
+    });
+  }
+
+  /** Refuses new units and waits until those that asked before have ended and are committed. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return new Promise((resolve) => {
+      this.#closers.push(resolve);
+      this.#advance();
+    });
+  }
+
+  /** Does whatever is due next, unless a unit holds the turn. */
+  #advance(): void {
+    if (this.#current !== undefined || this.#retry !== undefined) return;
+    if (this.#group !== undefined && this.#isComplete(this.#group)) this.#endGroup(this.#group);
+    if (this.#hasWaiters()) {
+      if (this.#group !== undefined) this.#grant(this.#group);
+      else this.#openGroup();
+    } else if (this.#group === undefined) {
+      for (const close of this.#closers.splice(0)) close();
+    } else {
+      // Requests that arrive in this turn of the event loop still join the group.
+      this.#commit ??= setImmediate(() => {
+        this.#commit = undefined;
+        if (this.#current !== undefined || this.#group === undefined) return;
+        this.#endGroup(this.#group);
+        this.#advance();
+      });
+    }
+  }
+
+  #hasWaiters(): boolean {
+    return this.#waiting.normal.length > 0 || this.#waiting.background.length > 0;
+  }
+
+  #nextWaiter(): Waiter {
+    const { normal, background } = this.#waiting;
+    const ofBackground = normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
+    this.#turnsSinceBackground = ofBackground ? 0 : this.#turnsSinceBackground + 1;
+    return (ofBackground ? background : normal).shift()!;
+  }
+
+  #grant(group: Group): void {
+    try {
+      this.#connection.run('SAVEPOINT unit');
+    } catch (error) {
+      // Thrown before any unit could begin: the group ends here, and whoever waits starts another one.
+      this.#nextWaiter().reject(group.fail(error));
+      this.#advance();
+      return;
+    }
+    group.units++;
+    const unit = new WriterUnit(this, group, this.#connection, () => {
+      this.#current = undefined;
+      this.#advance();
+    });
+    this.#current = unit;
+    this.#nextWaiter().resolve(unit);
+  }
+
+  #openGroup(attempt = 0, startedAt: number = performance.now()): void {
+    try {
+      this.#connection.run('BEGIN IMMEDIATE');
+    } catch (error) {
+      if (isBusy(error) && performance.now() - startedAt < this.#options.busyTimeoutMs) {
+        const delay = Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
+        this.#retry = setTimeout(() => {
+          this.#retry = undefined;
+          this.#openGroup(attempt + 1, startedAt);
+        }, delay);
+        return;
+      }
+      // Everybody has waited for the same lock; to let each wait for it again would only stretch the outage.
+      const failure = translateError(error, 'storage');
+      const refused = [...this.#waiting.normal.splice(0), ...this.#waiting.background.splice(0)];
+      for (const waiter of refused) waiter.reject(failure);
+      this.#advance();
+      return;
+    }
+    this.#group = new Group(performance.now());
+    this.#grant(this.#group);
+  }
+
+  #isComplete(group: Group): boolean {
+    return (
+      group.failure !== undefined ||
+      group.units >= this.#options.maxGroupUnits ||
+      performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds
+    );
+  }
+
+  #endGroup(group: Group): void {
+    this.#group = undefined;
+    try {
+      if (group.failure === undefined) {
+        this.#connection.run('COMMIT');
+        group.succeed();
+        return;
+      }
+    } catch (error) {
+      group.fail(error);
+    }
+    this.#rollBack();
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
+    } catch {
+      // The next BEGIN tells; a connection whose ROLLBACK fails has nothing left to undo.
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// What the rooms log through. Shaped so that a pino logger fits as it is.
+
+/** One log method: fields first, then the sentence. Never pass secrets, bodies or credentials. */
+export interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+
+export interface Logger {
+  readonly debug: LogMethod;
+  readonly info: LogMethod;
+  readonly warn: LogMethod;
+  readonly error: LogMethod;
+}

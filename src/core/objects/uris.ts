@@ -1,0 +1,95 @@
+// Object URIs: the path of an object below the version prefix. They are the keys of permissions, the parents of lists
+// and the names in events; a kind declares theirs as a template such as `/buckets/{bucket_id}/groups/{group_id}`.
+
+/** Ids by their name in the template: `bucket_id`, `group_id`. */
+export type UriIds = Readonly<Record<string, string>>;
+
+export interface ObjectAddress {
+  readonly kind: string;
+  readonly ids: UriIds;
+}
+
+/** The template of a kind's objects from the path of its lists: `/buckets/{bucket_id}/groups/{group_id}`. */
+export function objectTemplate(kind: string, listPath: string): string {
+  return `${listPath}/{${kind}_id}`;
+}
+
+type Segment = { readonly literal: string } | { readonly idName: string };
+
+function parseTemplate(template: string): readonly Segment[] {
+  if (!template.startsWith('/')) throw new Error(`the path must start with a slash: ${template}`);
+  return template
+    .slice(1)
+    .split('/')
+    .map((text) => {
+      const idName = /^\{([^{}]+)\}$/.exec(text)?.[1];
+      if (idName !== undefined) return { idName };
+      if (text === '' || /[{}]/.test(text)) throw new Error(`the path has a malformed segment: ${template}`);
+      return { literal: text };
+    });
+}
+
+/**
+ * A function that writes ids into the template; compile once, for every request it only joins texts.
+ *
+ * @throws Error when the template is malformed; the returned function throws when an id is missing
+ */
+export function compileUriTemplate(template: string): (ids: UriIds) => string {
+  const literals: string[] = [''];
+  const idNames: string[] = [];
+  for (const segment of parseTemplate(template)) {
+    if ('literal' in segment) literals[literals.length - 1] += `/${segment.literal}`;
+    else {
+      literals[literals.length - 1] += '/';
+      idNames.push(segment.idName);
+      literals.push('');
+    }
+  }
+  return (ids) => {
+    let uri = literals[0]!;
+    for (let i = 0; i < idNames.length; i++) {
+      const name = idNames[i]!;
+      if (!Object.hasOwn(ids, name)) throw new Error(`${name} is missing for ${template}`);
+      uri += ids[name]! + literals[i + 1]!;
+    }
+    return uri;
+  };
+}
+
+/**
+ * A function from a URI back to kind and ids, for the given kinds; `undefined` for any other text. Where two templates
+ * fit, the one declared first wins.
+ *
+ * @param templates kind → template of its objects
+ */
+export function createUriParser(templates: Iterable<readonly [string, string]>): (uri: string) => ObjectAddress | undefined {
+  const byLength = new Map<number, { readonly kind: string; readonly segments: readonly Segment[] }[]>();
+  for (const [kind, template] of templates) {
+    const segments = parseTemplate(template);
+    const sameLength = byLength.get(segments.length);
+    if (sameLength === undefined) byLength.set(segments.length, [{ kind, segments }]);
+    else sameLength.push({ kind, segments });
+  }
+  return (uri) => {
+    if (!uri.startsWith('/')) return undefined;
+    const parts = uri.slice(1).split('/');
+    for (const { kind, segments } of byLength.get(parts.length) ?? []) {
+      const ids = matchSegments(segments, parts);
+      if (ids !== undefined) return { kind, ids };
+    }
+    return undefined;
+  };
+}
+
+function matchSegments(segments: readonly Segment[], parts: readonly string[]): UriIds | undefined {
+  const ids: [string, string][] = [];
+  for (let i = 0; i < segments.length; i++) {
+    const segment = segments[i]!;
+    const part = parts[i]!;
+    if ('literal' in segment) {
+      if (segment.literal !== part) return undefined;
+    } else if (part === '') return undefined;
+    else ids.push([segment.idName, part]);
+  }
+  return Object.fromEntries(ids);
+}

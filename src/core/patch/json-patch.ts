@@ -1,0 +1,239 @@
+// Application of JSON Patch (RFC 6902) to our JSON values, where exact numbers keep their digits and `__proto__` is a
+// key like any other; no library does both. Documents are never changed: containers on the way are copied once and
+// then belong to the patch. Work, growth and depth of the result have limits, for a `copy` can double a document.
+import { getKey, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { invalidParameters } from '../errors.ts';
+import { equalValues } from '../query/compare.ts';
+import { formatPointer, parseArrayIndex } from './json-pointer.ts';
+import { abbreviate, type Operation } from './operations.ts';
+
+export interface PatchLimits {
+  /** How much `copy` operations may add, in characters of text, each value and key counting as one more. */
+  readonly maxGrowthChars: number;
+  /** How many values may be looked at or copied internally, so that no patch holds the process for long. */
+  readonly maxWork: number;
+  /** Nesting levels of the result, the outermost counting as one. */
+  readonly maxDepth: number;
+}
+
+export interface PatchOptions {
+  readonly limits?: PatchLimits;
+  /** Last word on a value about to be put at a path, its own form for instance; throws to refuse. */
+  readonly adopt?: (path: readonly string[], value: JsonValue) => JsonValue;
+}
+
+export const defaultPatchLimits: PatchLimits = { maxGrowthChars: 10_485_760, maxWork: 10_000_000, maxDepth: 500 };
+
+/**
+ * The document after all operations, in order.
+ *
+ * @throws ServiceError invalidParameters naming the first operation that fails; nothing is applied then
+ */
+export function applyOperations(
+  document: JsonValue,
+  operations: readonly Operation[],
+  options: PatchOptions = {},
+): JsonValue {
+  const patcher = new Patcher(document, options);
+  for (const [index, operation] of operations.entries()) {
+    try {
+      patcher.apply(operation);
+    } catch (error) {
+      if (!(error instanceof OperationFailure)) throw error;
+      const label = `${operation.op} ${abbreviate(formatPointer(operation.path))}`;
+      const description = `operation ${index} (${label}) failed: ${error.message}`;
+      throw invalidParameters([{ location: 'body', name: null, description }]);
+    }
+  }
+  return patcher.document;
+}
+
+class OperationFailure extends Error {}
+
+type Container = JsonValue[] | MutableJsonObject;
+
+/** Copying an object costs several times what copying an array does, and shifting an array much less. */
+const objectCopyCost = 4;
+const arrayShiftCost = 1 / 64;
+
+class Patcher {
+  #root: { document: JsonValue };
+  readonly #limits: PatchLimits;
+  readonly #adopt: (path: readonly string[], value: JsonValue) => JsonValue;
+  /** Containers made by this patch and held at one place only; these may be changed. */
+  #owned = new Set<Container>();
+  #work = 0;
+  #growth = 0;
+
+  constructor(document: JsonValue, options: PatchOptions) {
+    this.#root = { document };
+    this.#limits = options.limits ?? defaultPatchLimits;
+    this.#adopt = options.adopt ?? ((_path, value) => value);
+  }
+
+  get document(): JsonValue {
+    return this.#root.document;
+  }
+
+  apply(operation: Operation): void {
+    switch (operation.op) {
+      case 'test':
+        if (!equalValues(this.#find(operation.path), requireValue(operation))) fail('the value is another one');
+        break;
+      case 'add':
+        this.#add(operation.path, requireValue(operation));
+        break;
+      case 'remove':
+        this.#remove(operation.path);
+        break;
+      case 'replace':
+        this.#replace(operation.path, requireValue(operation));
+        break;
+      case 'copy': {
+        const value = this.#find(requireFrom(operation));
+        this.#growth += this.#measure(value, 0).chars;
+        if (this.#growth > this.#limits.maxGrowthChars) fail('the result would be too large');
+        // The value now stands at two places, and so may parts of it that belonged to the patch.
+        this.#owned = new Set();
+        this.#add(operation.path, value);
+        break;
+      }
+      case 'move': {
+        const from = requireFrom(operation);
+        if (isBelow(operation.path, from)) fail('a value cannot move into itself');
+        const value = this.#find(from);
+        this.#remove(from);
+        this.#add(operation.path, value);
+        break;
+      }
+    }
+  }
+
+  #find(path: readonly string[]): JsonValue {
+    let value = this.#root.document;
+    for (const token of path) {
+      const next = member(value, token);
+      if (next === undefined) fail(`there is nothing at ${abbreviate(formatPointer(path))}`);
+      value = next;
+    }
+    return value;
+  }
+
+  #add(path: readonly string[], given: JsonValue): void {
+    const value = this.#prepare(path, given);
+    const container = this.#ownContainer(path);
+    const token = path.at(-1)!;
+    if (!Array.isArray(container)) return setKey(container, token, value);
+    const index = token === '-' ? container.length : parseArrayIndex(token);
+    if (index === undefined || index > container.length) fail('there is no such place in the array');
+    this.#spend((container.length - index) * arrayShiftCost);
+    container.splice(index, 0, value);
+  }
+
+  #replace(path: readonly string[], given: JsonValue): void {
+    const value = this.#prepare(path, given);
+    const container = this.#ownContainer(path);
+    const token = path.at(-1)!;
+    if (member(container, token) === undefined) fail('there is nothing to replace');
+    if (Array.isArray(container)) container[Number(token)] = value;
+    else setKey(container, token, value);
+  }
+
+  #remove(path: readonly string[]): void {
+    const container = this.#ownContainer(path);
+    const token = path.at(-1)!;
+    if (member(container, token) === undefined) fail('there is nothing to remove');
+    if (!Array.isArray(container)) {
+      Reflect.deleteProperty(container, token);
+      return;
+    }
+    this.#spend((container.length - Number(token)) * arrayShiftCost);
+    container.splice(Number(token), 1);
+  }
+
+  /** The value as it will stand at the path, checked to be not too deep there. */
+  #prepare(path: readonly string[], given: JsonValue): JsonValue {
+    const value = this.#adopt(path, given);
+    this.#measure(value, path.length);
+    return value;
+  }
+
+  /** The container that the last token of the path refers to, every container on the way being the patch's own. */
+  #ownContainer(path: readonly string[]): Container {
+    const root = this.#own(this.#root.document);
+    this.#root.document = root;
+    let container = root;
+    for (const token of path.slice(0, -1)) {
+      const next = member(container, token);
+      if (next === undefined) fail(`there is nothing at ${abbreviate(formatPointer(path.slice(0, -1)))}`);
+      const owned = this.#own(next);
+      if (Array.isArray(container)) container[Number(token)] = owned;
+      else setKey(container, token, owned);
+      container = owned;
+    }
+    return container;
+  }
+
+  #own(value: JsonValue): Container {
+    if (this.#owned.has(value as Container)) return value as Container;
+    const copy = this.#copyContainer(value);
+    this.#owned.add(copy);
+    return copy;
+  }
+
+  #copyContainer(value: JsonValue): Container {
+    if (Array.isArray(value)) {
+      this.#spend(value.length);
+      return [...(value as readonly JsonValue[])];
+    }
+    if (!isJsonObject(value)) fail('the path leads into a value that has no members');
+    this.#spend(Object.keys(value).length * objectCopyCost);
+    return { ...value };
+  }
+
+  /** Size and depth of a value that will stand so many levels below the root; ends early when it is too much. */
+  #measure(value: JsonValue, level: number): { readonly chars: number } {
+    this.#spend(1);
+    if (typeof value === 'string') return { chars: value.length + 1 };
+    const isArray = Array.isArray(value);
+    if (!isArray && !isJsonObject(value)) return { chars: 8 };
+    if (level >= this.#limits.maxDepth) fail('the result would be nested too deep');
+    let chars = 1;
+    if (isArray) {
+      for (const item of value as readonly JsonValue[]) chars += this.#measure(item, level + 1).chars;
+      return { chars };
+    }
+    for (const key of Object.keys(value)) chars += key.length + 1 + this.#measure(value[key]!, level + 1).chars;
+    return { chars };
+  }
+
+  #spend(work: number): void {
+    this.#work += work;
+    if (this.#work > this.#limits.maxWork) fail('the patch takes too much work');
+  }
+}
+
+function member(value: JsonValue, token: string): JsonValue | undefined {
+  if (Array.isArray(value)) {
+    const index = parseArrayIndex(token);
+    return index === undefined ? undefined : (value as readonly JsonValue[])[index];
+  }
+  return isJsonObject(value) ? getKey(value, token) : undefined;
+}
+
+/** Whether the path leads to something inside of what stands at the other one. */
+function isBelow(path: readonly string[], other: readonly string[]): boolean {
+  return path.length > other.length && other.every((token, index) => path[index] === token);
+}
+
+function requireValue(operation: Operation): JsonValue {
+  return operation.value ?? (operation.value === null ? null : fail('it has no value'));
+}
+
+function requireFrom(operation: Operation): readonly string[] {
+  return operation.from ?? fail('it has no from');
+}
+
+function fail(reason: string): never {
+  throw new OperationFailure(reason);
+}

@@ -1,0 +1,27 @@
+// JSON Pointer (RFC 6901): the paths of JSON Patch.
+
+const pointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
+
+/** The decoded tokens of a pointer below the root; `undefined` when the text is none or points at the root itself. */
+export function parsePointer(text: string): readonly string[] | undefined {
+  if (!pointer.test(text)) return undefined;
+  const tokens = text.slice(1).split('/');
+  return text.includes('~') ? tokens.map(decodeToken) : tokens;
+}
+
+/** `~1` is decoded before `~0`, so that `~01` becomes `~1`. */
+function decodeToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** The pointer with these tokens. */
+export function formatPointer(tokens: readonly string[]): string {
+  return tokens.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+const arrayIndex = /^(?:0|[1-9]\d{0,14})$/;
+
+/** The array index a token stands for, without regard to the length of the array. */
+export function parseArrayIndex(token: string): number | undefined {
+  return arrayIndex.test(token) ? Number(token) : undefined;
+}

@@ -1,0 +1,130 @@
+// JSON Patch on a stored object works on a document that never exists elsewhere: the attributes beside the permissions,
+// each permission written as an object keyed by principal, so that one principal has an address of its own. This file
+// builds it, gives permission paths their special meaning, and reads the result back. See endpoints.md §5.3.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { invalidParameters, type ServiceError } from '../errors.ts';
+import { applyOperations, type PatchLimits } from './json-patch.ts';
+import { abbreviate, type Operation } from './operations.ts';
+
+export type PermissionEntries = Readonly<Record<string, readonly string[]>>;
+
+export interface PatchTarget {
+  /** Attributes as clients see them, `id` and `last_modified` included. */
+  readonly data: JsonObject;
+  /** Entries as stored, whoever asks. */
+  readonly permissions: PermissionEntries;
+  /** Permission names the kind has; empty for kinds without permissions. */
+  readonly permissionNames: ReadonlySet<string>;
+}
+
+export interface PatchResult {
+  readonly data: JsonObject;
+  /** New principals of the permissions that differ from what is stored, and of no other; empty: no longer granted. */
+  readonly permissions: PermissionEntries;
+}
+
+/**
+ * Applies a JSON patch to an object and its permissions.
+ *
+ * @throws ServiceError invalidParameters when an operation fails or the result is no object with permissions
+ */
+export function patchObject(target: PatchTarget, operations: readonly Operation[], limits?: PatchLimits): PatchResult {
+  const { permissionNames } = target;
+  for (const operation of operations) requireKnownTarget(operation, permissionNames);
+  const before = permissionsValue(target);
+  const document = applyOperations(
+    { data: target.data, permissions: before },
+    operations.map((operation) => completeOperation(operation, permissionNames)),
+    { adopt: (path, value) => adoptValue(path, value, permissionNames), ...(limits && { limits }) },
+  );
+  const data = isJsonObject(document) ? (getKey(document, 'data') ?? {}) : {};
+  if (!isJsonObject(data)) throw refusal('data', 'expected an object');
+  const after = isJsonObject(document) ? getKey(document, 'permissions') : undefined;
+  return { data, permissions: changedPermissions(before, isJsonObject(after) ? after : {}) };
+}
+
+/** Every name the kind has is there, so that a first principal can be added to any of them. */
+function permissionsValue({ permissions, permissionNames }: PatchTarget): JsonObject {
+  const names = new Set([...permissionNames, ...Object.keys(permissions)]);
+  return Object.fromEntries(
+    [...names].map((name) => [name, keyedByPrincipal(Object.hasOwn(permissions, name) ? permissions[name]! : [])]),
+  );
+}
+
+function keyedByPrincipal(principals: readonly string[]): JsonObject {
+  return Object.fromEntries(principals.map((principal) => [principal, principal]));
+}
+
+function requireKnownTarget({ op, path }: Operation, names: ReadonlySet<string>): void {
+  const [root, name] = path;
+  if (root !== 'permissions' || name === undefined || op === 'test' || op === 'remove') return;
+  requireKnownName(name, names);
+}
+
+function requireKnownName(name: string, names: ReadonlySet<string>): void {
+  if (!names.has(name)) throw refusal('permissions', `there is no permission ${abbreviate(name)} here`);
+}
+
+/**
+ * The value of a principal is the principal, so it need not be sent; and taking a whole permission away empties it,
+ * because a permission always exists.
+ */
+function completeOperation(operation: Operation, names: ReadonlySet<string>): Operation {
+  const { op, path } = operation;
+  if (path[0] !== 'permissions') return operation;
+  const principal = path.length === 3 ? path[2]! : undefined;
+  if (principal !== undefined && (op === 'add' || op === 'replace' || op === 'test') && operation.value === undefined) {
+    return { ...operation, value: principal };
+  }
+  const isWhole = path.length === 1 || (path.length === 2 && names.has(path[1]!));
+  return op === 'remove' && isWhole ? { op: 'replace', path, value: {} } : operation;
+}
+
+/** Whatever is put among the permissions takes the one form that the paths of later operations rely on. */
+function adoptValue(path: readonly string[], value: JsonValue, names: ReadonlySet<string>): JsonValue {
+  const [root, name, principal] = path;
+  if (root !== 'permissions') return value;
+  if (name === undefined) return adoptAll(value, names);
+  if (principal === undefined) return keyedByPrincipal(readPrincipals(name, value));
+  if (path.length === 3) requirePrincipal(name, principal);
+  return principal;
+}
+
+function adoptAll(value: JsonValue, names: ReadonlySet<string>): JsonObject {
+  if (!isJsonObject(value)) throw refusal('permissions', 'expected an object');
+  for (const name of Object.keys(value)) requireKnownName(name, names);
+  return Object.fromEntries(
+    [...names].map((name) => [name, keyedByPrincipal(readPrincipals(name, getKey(value, name) ?? {}))]),
+  );
+}
+
+/** The principals in a list, or those that are the keys of an object. */
+function readPrincipals(name: string, value: JsonValue): readonly string[] {
+  if (isJsonObject(value)) return Object.keys(value).map((key) => requirePrincipal(name, key));
+  if (!Array.isArray(value)) throw refusal(`permissions.${name}`, 'expected a list of principals');
+  return (value as readonly JsonValue[]).map((item, index) => requirePrincipal(`${name}.${index}`, item));
+}
+
+function requirePrincipal(name: string, value: JsonValue): string {
+  if (typeof value !== 'string' || value === '') throw refusal(`permissions.${name}`, 'expected a principal');
+  return value;
+}
+
+function changedPermissions(before: JsonObject, after: JsonObject): PermissionEntries {
+  const changed: [string, readonly string[]][] = [];
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const old = principalsOf(getKey(before, name));
+    const now = principalsOf(getKey(after, name));
+    const isSame = old.length === now.length && new Set([...old, ...now]).size === old.length;
+    if (!isSame) changed.push([name, now]);
+  }
+  return Object.fromEntries(changed);
+}
+
+function principalsOf(value: JsonValue | undefined): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value) : [];
+}
+
+function refusal(name: string, description: string): ServiceError {
+  return invalidParameters([{ location: 'body', name, description }]);
+}

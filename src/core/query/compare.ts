@@ -1,0 +1,185 @@
+// The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and
+// filters as if by these functions; numbers are compared by their decimal digits, never rounded.
+import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
+
+/**
+ * Orders any two values: null < string < number < boolean < array < object < missing (`undefined`). Strings by code
+ * point; arrays and objects first by size, then element by element, objects in the order of `sortedKeys`.
+ *
+ * @returns a negative number, 0 or a positive number
+ */
+export function compareValues(a: JsonValue | undefined, b: JsonValue | undefined): number {
+  if (a === b) return 0;
+  const rank = rankOf(a);
+  const difference = rank - rankOf(b);
+  if (difference !== 0) return difference;
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
+  // Of one type and different, so one of them is `true`.
+  if (typeof a === 'boolean') return a ? 1 : -1;
+  if (isJsonArray(a) && isJsonArray(b)) return compareArrays(a, b);
+  if (isJsonObject(a) && isJsonObject(b)) return compareObjects(a, b);
+  return 0;
+}
+
+/** Whether the values are the same in the order of `compareValues`: `1.0` equals `1`, the order of keys is nothing. */
+export function equalValues(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' && typeof b !== 'object') return false;
+  if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0;
+  if (isJsonArray(a)) {
+    if (!isJsonArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!equalValues(a[i], b[i])) return false;
+    return true;
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) if (!Object.hasOwn(b, key) || !equalValues(a[key], b[key])) return false;
+  return true;
+}
+
+/**
+ * Whether an element of a stored array is what a `contains` filter wants: an object by containment (the element may
+ * hold more, at any depth), anything else by equality.
+ */
+export function containsValue(element: JsonValue, wanted: JsonValue): boolean {
+  return isJsonObject(wanted)
+    ? isJsonObject(element) && containsMembers(element, wanted)
+    : equalValues(element, wanted);
+}
+
+function containsMembers(object: JsonObject, wanted: JsonObject): boolean {
+  for (const key of Object.keys(wanted)) {
+    const value = getKey(object, key);
+    if (value === undefined || !containsNested(value, wanted[key]!)) return false;
+  }
+  return true;
+}
+
+/** Inside a wanted object arrays, too, are matched by containment: each wanted element by some stored one. */
+function containsNested(value: JsonValue, wanted: JsonValue): boolean {
+  if (!isJsonArray(wanted)) return containsValue(value, wanted);
+  return isJsonArray(value) && wanted.every((item) => value.some((element) => containsNested(element, item)));
+}
+
+/** Orders text by code point, which is the order of its UTF-8 bytes and not that of `<`. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return x < firstSurrogate || y < firstSurrogate ? x - y : liftSurrogate(x) - liftSurrogate(y);
+  }
+  return a.length - b.length;
+}
+
+const firstSurrogate = 0xd800;
+
+/** Halves of surrogate pairs stand for code points above all others. */
+function liftSurrogate(unit: number): number {
+  return unit < 0xe000 ? unit + 0x2800 : unit - 0x800;
+}
+
+/** The keys in the order in which objects are compared: short ones (in UTF-8 bytes) first, then by code point. */
+export function sortedKeys(object: JsonObject): readonly string[] {
+  return Object.keys(object).toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b));
+}
+
+function rankOf(value: JsonValue | undefined): number {
+  if (typeof value === 'string') return 1;
+  if (typeof value === 'number') return 2;
+  if (typeof value === 'boolean') return 3;
+  if (value === undefined) return 6;
+  if (value === null) return 0;
+  if (value instanceof ExactNumber) return 2;
+  return isJsonArray(value) ? 4 : 5;
+}
+
+function compareArrays(a: JsonArray, b: JsonArray): number {
+  if (a.length !== b.length) return a.length - b.length;
+  for (let i = 0; i < a.length; i++) {
+    const difference = compareValues(a[i], b[i]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function compareObjects(a: JsonObject, b: JsonObject): number {
+  const keys = sortedKeys(a);
+  const others = sortedKeys(b);
+  if (keys.length !== others.length) return keys.length - others.length;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!;
+    const other = others[i]!;
+    const difference = compareText(key, other) || compareValues(a[key], b[other]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function compareNumbers(a: number | ExactNumber, b: number | ExactNumber): number {
+  // Rounding keeps the order, so only numbers with the same nearest double need a look at their digits.
+  const x = Number(a);
+  const y = Number(b);
+  if (x !== y) return x < y ? -1 : 1;
+  if (typeof a === 'number' && typeof b === 'number') return 0;
+  return compareDecimals(readDecimal(textOf(a)), readDecimal(textOf(b)));
+}
+
+/** ± 0.`digits` × 10^`exponent`, without zeros at either end of the digits; zero has none. */
+interface Decimal {
+  readonly negative: boolean;
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+/** Exponents beyond this belong to numbers too small for anyone to tell apart. */
+const maxExponentDigits = 15;
+
+function readDecimal(text: string): Decimal {
+  const negative = text.charCodeAt(0) === 45;
+  const mark = text.search(/[eE]/);
+  const mantissa = text.slice(negative ? 1 : 0, mark === -1 ? text.length : mark);
+  const point = mantissa.indexOf('.');
+  const whole = point === -1 ? mantissa : mantissa.slice(0, point);
+  const all = point === -1 ? mantissa : whole + mantissa.slice(point + 1);
+  let start = 0;
+  let end = all.length;
+  while (start < end && all.charCodeAt(start) === 48) start++;
+  while (end > start && all.charCodeAt(end - 1) === 48) end--;
+  if (start === end) return { negative: false, digits: '', exponent: 0 };
+  const exponent = mark === -1 ? 0 : readExponent(text.slice(mark + 1));
+  return { negative, digits: all.slice(start, end), exponent: exponent + whole.length - start };
+}
+
+function readExponent(text: string): number {
+  const digits = text.replace(/^[-+]?0*/, '').length;
+  if (digits <= maxExponentDigits) return Number(text);
+  return text.startsWith('-') ? -Infinity : Infinity;
+}
+
+function compareDecimals(a: Decimal, b: Decimal): number {
+  if (a.digits === '' || b.digits === '') return signOf(a) - signOf(b);
+  if (a.negative !== b.negative) return a.negative ? -1 : 1;
+  const difference = a.exponent === b.exponent ? compareText(a.digits, b.digits) : a.exponent < b.exponent ? -1 : 1;
+  return a.negative ? -difference : difference;
+}
+
+function signOf({ negative, digits }: Decimal): number {
+  return digits === '' ? 0 : negative ? -1 : 1;
+}
+
+function textOf(value: number | ExactNumber): string {
+  return typeof value === 'number' ? String(value) : value.text;
+}
+
+function isNumber(value: JsonValue | undefined): value is number | ExactNumber {
+  return typeof value === 'number' || value instanceof ExactNumber;
+}
+
+/** `Array.isArray`, but with elements that are JSON values instead of anything. */
+export function isJsonArray(value: JsonValue | undefined): value is JsonArray {
+  return Array.isArray(value);
+}

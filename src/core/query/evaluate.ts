@@ -1,0 +1,84 @@
+// What filters mean. Memory lists are filtered by these functions, and every compiler of filters to another language
+// is tested against them.
+import { formatJson, type JsonObject, type JsonValue } from '../../base/json.ts';
+import type { StoredEntry } from '../objects/stored.ts';
+import type { Filter } from './ast.ts';
+import { compareValues, containsValue, equalValues, isJsonArray } from './compare.ts';
+import { readEntryField, readField } from './fields.ts';
+
+/** Whether the object or tombstone passes all filters. */
+export function matches(entry: StoredEntry, filters: readonly Filter[]): boolean {
+  for (const filter of filters) if (!matchesFilter(readEntryField(entry, filter.field), filter)) return false;
+  return true;
+}
+
+/** Whether a plain value, an entry of a list that is not stored, passes all filters. */
+export function matchesValue(value: JsonObject, filters: readonly Filter[]): boolean {
+  for (const filter of filters) if (!matchesFilter(readField(value, filter.field), filter)) return false;
+  return true;
+}
+
+/** Whether the value of the filter's field, `undefined` when missing, passes the filter. */
+export function matchesFilter(value: JsonValue | undefined, filter: Filter): boolean {
+  switch (filter.operator) {
+    case 'eq':
+      return equalValues(value, filter.value);
+    case 'not':
+      return !equalValues(value, filter.value);
+    // Missing is above everything in the order, which makes it match `gt` and `min` and nothing else.
+    case 'lt':
+      return compareValues(value, filter.value) < 0;
+    case 'max':
+      return compareValues(value, filter.value) <= 0;
+    case 'gt':
+      return compareValues(value, filter.value) > 0;
+    case 'min':
+      return compareValues(value, filter.value) >= 0;
+    case 'in':
+      return value !== undefined && isOneOf(value, filter.values);
+    case 'exclude':
+      return value === undefined || !isOneOf(value, filter.values);
+    case 'like':
+      return value !== undefined && value !== null && matchesParts(searchedText(value), filter.parts);
+    case 'has':
+      return (value !== undefined) === filter.present;
+    case 'contains':
+      return isJsonArray(value) && filter.values.every((wanted) => holdsElement(value, wanted));
+    case 'contains_any':
+      return isJsonArray(value) && filter.values.some((wanted) => holdsElement(value, wanted));
+  }
+}
+
+function isOneOf(value: JsonValue, values: readonly JsonValue[]): boolean {
+  if (typeof value === 'string') return values.includes(value);
+  for (const candidate of values) if (equalValues(value, candidate)) return true;
+  return false;
+}
+
+function holdsElement(array: readonly JsonValue[], wanted: JsonValue): boolean {
+  for (const element of array) if (containsValue(element, wanted)) return true;
+  return false;
+}
+
+/** Text is searched as it is, any other value in its compact JSON text. */
+function searchedText(value: JsonValue): string {
+  return (typeof value === 'string' ? value : formatJson(value)).toLowerCase();
+}
+
+/** Whether the text is the parts in order with anything between them; see `like` in the AST. */
+function matchesParts(text: string, parts: readonly string[]): boolean {
+  const first = parts[0] ?? '';
+  if (parts.length < 2) return first === '' || text === first;
+  const last = parts[parts.length - 1]!;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  const end = text.length - last.length;
+  let at = first.length;
+  // Taking each part where it comes first leaves the most room for those that follow.
+  for (let i = 1; i < parts.length - 1; i++) {
+    const part = parts[i]!;
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= end;
+}

@@ -1,0 +1,32 @@
+// How a field of a query is found in an object: dots descend into objects, and only own members count.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isTombstone, type StoredEntry } from '../objects/stored.ts';
+import type { Field } from './ast.ts';
+
+export const idField: Field = { name: 'id', path: ['id'] };
+export const lastModifiedField: Field = { name: 'last_modified', path: ['last_modified'] };
+
+/** The field of a name as clients write it. Keys that hold dots themselves cannot be addressed. */
+export function parseField(name: string): Field {
+  return { name, path: name.split('.') };
+}
+
+/** The value of the field; `undefined` when it, or an object on the way to it, is missing. */
+export function readField(value: JsonObject, field: Field): JsonValue | undefined {
+  let current: JsonValue | undefined = value;
+  for (const key of field.path) {
+    if (!isJsonObject(current)) return undefined;
+    current = getKey(current, key);
+  }
+  return current;
+}
+
+/** `readField` on the entry as clients see it, without building that object. */
+export function readEntryField(entry: StoredEntry, field: Field): JsonValue | undefined {
+  const { path } = field;
+  const first = path[0];
+  if (first === 'id') return path.length === 1 ? entry.id : undefined;
+  if (first === 'last_modified') return path.length === 1 ? entry.lastModified : undefined;
+  if (isTombstone(entry)) return first === 'deleted' && path.length === 1 ? true : undefined;
+  return readField(entry.attributes, field);
+}

@@ -1,0 +1,116 @@
+// From one filter parameter (`min_age=3`) to a filter, with the rules of every operator and of the fields that
+// identify objects. See querying.md §2 of the protocol.
+import type { JsonValue } from '../../base/json.ts';
+import type { Issue } from '../errors.ts';
+import type { Field, Filter } from './ast.ts';
+import { isJsonArray } from './compare.ts';
+import { parseField } from './fields.ts';
+import { parseTimestamp, timestampForm } from './parameters.ts';
+import { parseQueryValue } from './query-value.ts';
+
+export interface FilterOptions {
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Which fields may be filtered and how; absent: any. */
+  readonly allows?: ((field: Field, operator: Filter['operator']) => boolean) | undefined;
+  /** Fields that hold text and are compared as text whatever the value looks like: `id=1` means the id "1". */
+  readonly textFields: readonly string[];
+}
+
+// `contains_any` stands before its own beginning, so that it is tried first.
+const comparisons = ['eq', 'not', 'lt', 'max', 'gt', 'min'] as const;
+const operators = [...comparisons, 'in', 'exclude', 'like', 'has', 'contains_any', 'contains'] as const;
+const operatorAndField = new RegExp(`^(${operators.join('|')})_([\\p{L}\\p{N}_.]+)$`, 'u');
+
+/** Thrown inside this module only, and turned into an issue at its edge. */
+class RefusedFilter extends Error {}
+
+/** Reads one filter parameter; an issue when it is not acceptable. */
+export function parseFilter(name: string, value: string, options: FilterOptions): Filter | Issue {
+  try {
+    return readFilter(name, value, options);
+  } catch (error) {
+    if (!(error instanceof RefusedFilter)) throw error;
+    return { location: 'querystring', name, description: error.message };
+  }
+}
+
+function readFilter(name: string, text: string, options: FilterOptions): Filter {
+  const match = operatorAndField.exec(name);
+  // A name that starts with no operator is a field as a whole.
+  const operator = operators.find((known) => known === match?.[1]) ?? 'eq';
+  const field = parseField(match?.[2] ?? name);
+  if (options.allows !== undefined && !options.allows(field, operator)) {
+    throw new RefusedFilter(`objects of this list have no field ${field.name} to filter by in this way`);
+  }
+  switch (operator) {
+    case 'in':
+    case 'exclude':
+      return { field, operator, values: text.split(',').map((part) => readListed(field, part, options)) };
+    case 'like':
+      return { field, operator, parts: readParts(field, text) };
+    case 'has':
+      return { field, operator, present: readPresence(text) };
+    case 'contains':
+    case 'contains_any':
+      return { field, operator, values: readElements(field, text) };
+    default:
+      return { field, operator, value: readCompared(field, text, options) };
+  }
+}
+
+function readCompared(field: Field, text: string, { now, textFields }: FilterOptions): JsonValue {
+  if (field.name === 'last_modified') return readTimestamp(text, now);
+  const value = readValue(text);
+  return typeof value !== 'string' && textFields.includes(field.name) ? text : value;
+}
+
+/** One value of a list. Ids are strict here, other text fields are not. */
+function readListed(field: Field, text: string, options: FilterOptions): JsonValue {
+  if (field.name !== 'id') return readCompared(field, text, options);
+  const value = readValue(text);
+  if (typeof value !== 'string')
+    throw new RefusedFilter('expected a list of strings; quote ids that look like numbers');
+  return value;
+}
+
+function readParts(field: Field, text: string): readonly string[] {
+  if (field.name === 'last_modified') throw new RefusedFilter('timestamps cannot be searched as text');
+  const value = readValue(text);
+  const pattern = (typeof value === 'string' ? value : text).toLowerCase();
+  return pattern.includes('*') ? pattern.split('*') : ['', pattern, ''];
+}
+
+const presence: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['yes', true],
+  ['false', false],
+  ['0', false],
+  ['no', false],
+]);
+
+function readPresence(text: string): boolean {
+  const value = readValue(text);
+  const present = presence.get((typeof value === 'string' ? value : text).toLowerCase());
+  if (present === undefined) throw new RefusedFilter('expected true or false');
+  return present;
+}
+
+function readElements(field: Field, text: string): readonly JsonValue[] {
+  if (field.name === 'id' || field.name === 'last_modified') throw new RefusedFilter(`${field.name} is no array`);
+  const value = readValue(text);
+  return isJsonArray(value) ? value : [value];
+}
+
+function readTimestamp(text: string, now: number): number {
+  const timestamp = parseTimestamp(text, now);
+  if (timestamp === undefined) throw new RefusedFilter(timestampForm);
+  return timestamp;
+}
+
+function readValue(text: string): JsonValue {
+  const value = parseQueryValue(text);
+  if (value === undefined) throw new RefusedFilter('null characters and lone surrogates are not allowed');
+  return value;
+}

@@ -1,0 +1,137 @@
+// First look at a query string: the shape of every parameter, before anything is known of the list. Nothing here
+// throws, since these issues are reported together with those of headers and body.
+import { isStorableText } from '../../base/json.ts';
+import type { Issue } from '../errors.ts';
+import { parseQueryValue } from './query-value.ts';
+
+/** What a request asks of a list, as far as it can be told without knowing the list. */
+export interface ListParameters {
+  /** Everything wrong so far. When there is any, the other members are incomplete. */
+  readonly issues: readonly Issue[];
+  /** Filter parameters in the order sent, not interpreted yet. */
+  readonly filters: readonly (readonly [name: string, value: string])[];
+  /** `_since`: only later changes. */
+  readonly since: number | undefined;
+  /** `_before`, and `_to`, its old name: only earlier changes. */
+  readonly before: readonly number[];
+  readonly usesDeprecatedTo: boolean;
+  /** `_limit`; `undefined` when absent, empty or 0. */
+  readonly limit: number | undefined;
+  /** `_sort`, `_token` and `_fields`; `undefined` when absent or empty. */
+  readonly sort: string | undefined;
+  readonly token: string | undefined;
+  readonly fields: string | undefined;
+}
+
+/** Lists take everything, list deletions have nothing to project, single objects know `_fields` alone. */
+export type ParameterUse = 'list' | 'deletion' | 'object';
+
+const reserved = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
+type Reserved = (typeof reserved)[number];
+
+const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
+  list: new Set(reserved),
+  deletion: new Set(reserved.filter((name) => name !== '_fields')),
+  object: new Set(['_fields']),
+};
+
+/**
+ * Reads the decoded pairs of a query string. Names that start with `_` and mean nothing are ignored, as are all
+ * parameters that have no place in this use.
+ *
+ * @param options.now milliseconds since 1970 UTC
+ */
+export function parseParameters(
+  pairs: readonly (readonly [name: string, value: string])[],
+  options: { readonly now: number; readonly use: ParameterUse },
+): ListParameters {
+  const issues: Issue[] = [];
+  const filters: (readonly [string, string])[] = [];
+  const given = new Map<string, string>();
+  for (const pair of pairs) {
+    const [name, value] = pair;
+    const isReserved = reservedByUse[options.use].has(name);
+    if (options.use === 'object' && !isReserved) continue;
+    if (!isStorableText(name) || !isStorableText(value)) {
+      issues.push(issueOf(name.toWellFormed(), 'null characters and lone surrogates are not allowed'));
+    } else if (isReserved) {
+      if (given.has(name)) issues.push(issueOf(name, 'given more than once'));
+      given.set(name, value);
+    } else if (!name.startsWith('_')) {
+      filters.push(pair);
+    }
+  }
+  const read = <T>(name: Reserved, parse: (text: string) => T | Refused): T | undefined => {
+    const text = given.get(name);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (!(value instanceof Refused)) return value;
+    issues.push(issueOf(name, value.description));
+    return undefined;
+  };
+  const parseTime = (text: string): number | Refused => parseTimestamp(text, options.now) ?? badTimestamp;
+  const values = {
+    since: read('_since', parseTime),
+    before: [read('_before', parseTime), read('_to', parseTime)].filter((time) => time !== undefined),
+    limit: read('_limit', parseLimit),
+    sort: read('_sort', parseText),
+    token: read('_token', parseText),
+    fields: read('_fields', parseText),
+  };
+  return { ...values, filters, usesDeprecatedTo: given.has('_to'), issues: uniqueIssues(issues) };
+}
+
+class Refused {
+  readonly description: string;
+
+  constructor(description: string) {
+    this.description = description;
+  }
+}
+
+export const timestampForm = 'expected a timestamp in milliseconds, not more than a day ahead';
+const badTimestamp = new Refused(timestampForm);
+const badLimit = new Refused('expected an integer from 0 to 2^63');
+
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+const integer = /^(?:\d+|"\d+")$/;
+
+/** A timestamp, bare or in quotes as in entity tags; `undefined` for anything else and for a day ahead of `now`. */
+export function parseTimestamp(text: string, now: number): number | undefined {
+  if (!integer.test(text)) return undefined;
+  const timestamp = Number(unquote(text));
+  return timestamp < now + dayMilliseconds ? timestamp : undefined;
+}
+
+const highestLimit = 2n ** 63n;
+const highestLimitDigits = String(highestLimit).length;
+
+function parseLimit(text: string): number | undefined | Refused {
+  if (text === '' || text === '""') return undefined;
+  if (!integer.test(text)) return badLimit;
+  const digits = unquote(text).replace(/^0+/, '');
+  if (digits === '') return undefined;
+  return digits.length > highestLimitDigits || BigInt(digits) > highestLimit ? badLimit : Number(digits);
+}
+
+/** Names and tokens may stand in quotes, as every value that is JSON. */
+function parseText(text: string): string | undefined | Refused {
+  const value = parseQueryValue(text);
+  if (value === undefined) return new Refused('null characters and lone surrogates are not allowed');
+  const content = typeof value === 'string' ? value : text;
+  return content === '' ? undefined : content;
+}
+
+function unquote(text: string): string {
+  return text.startsWith('"') ? text.slice(1, -1) : text;
+}
+
+function issueOf(name: string, description: string): Issue {
+  return { location: 'querystring', name, description };
+}
+
+/** A parameter repeated a thousand times is told once. */
+function uniqueIssues(issues: readonly Issue[]): readonly Issue[] {
+  const seen = new Map(issues.map((issue) => [`${issue.name} ${issue.description}`, issue]));
+  return [...seen.values()];
+}

@@ -1,0 +1,51 @@
+// The `_fields` parameter: which members of an object a response shows.
+import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+
+/** Members to show, in the order asked for: the whole value (`'all'`) or a projection of it. */
+export type Projection = ReadonlyMap<string, Projection | 'all'>;
+type MutableProjection = Map<string, MutableProjection | 'all'>;
+
+/** Reads a comma-separated list of names; dots descend, empty names are skipped, a whole member includes its parts. */
+export function parseFields(text: string): Projection {
+  const projection: MutableProjection = new Map();
+  for (const name of text.split(',')) if (name !== '') addPath(projection, name.split('.'));
+  return projection;
+}
+
+function addPath(projection: MutableProjection, path: readonly string[]): void {
+  let level = projection;
+  for (const [index, key] of path.entries()) {
+    const known = level.get(key);
+    if (known === 'all') return;
+    if (index === path.length - 1) {
+      level.set(key, 'all');
+    } else {
+      const below: MutableProjection = known ?? new Map();
+      level.set(key, below);
+      level = below;
+    }
+  }
+}
+
+/** The members asked for, and always `id`, `last_modified` and the mark of tombstones where the object has them. */
+export function project(value: JsonObject, projection: Projection): JsonObject {
+  const shown = pick(value, projection);
+  // Only tombstones hold `true` here, and clients that follow a list must be able to tell them.
+  const always = value['deleted'] === true ? ['id', 'last_modified', 'deleted'] : ['id', 'last_modified'];
+  for (const key of always) {
+    const own = getKey(value, key);
+    if (own !== undefined) setKey(shown, key, own);
+  }
+  return shown;
+}
+
+function pick(value: JsonObject, projection: Projection): MutableJsonObject {
+  const picked: MutableJsonObject = {};
+  for (const [key, below] of projection) {
+    const member = getKey(value, key);
+    // What is no object cannot be taken apart and is shown whole.
+    if (member !== undefined)
+      setKey(picked, key, below === 'all' || !isJsonObject(member) ? member : pick(member, below));
+  }
+  return picked;
+}

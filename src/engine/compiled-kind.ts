@@ -1,0 +1,120 @@
+// A declared kind made ready to serve: paths turned into functions, permissions into rules, the id generator chosen.
+// Done once at start, so that a request looks nothing up by name.
+import { findIdGenerator, requireSelfMatching, type IdGenerator } from '../core/objects/ids.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
+import { createInheritance, type Inheritance } from '../core/permissions/inheritance.ts';
+import type { AccessRule } from './access.ts';
+import type { Caller } from './caller.ts';
+import type { PathIds } from './context.ts';
+import type { ResourceKind } from './kind.ts';
+
+/** How settings reach the kinds; answers are read once. */
+export interface KindSettings {
+  /** Value of a setting by its flat name, or `undefined`. */
+  readonly text: (key: string) => string | undefined;
+  readonly list: (key: string) => readonly string[];
+  readonly flag: (key: string, byDefault: boolean) => boolean;
+}
+
+export interface CompiledKind {
+  readonly name: string;
+  readonly declaration: ResourceKind;
+  readonly parent: CompiledKind | undefined;
+  readonly ids: IdGenerator;
+  /** Name of its id in paths, `record_id`. */
+  readonly idName: string;
+  /** Storable permission names; empty for user resources. */
+  readonly permissions: readonly string[];
+  readonly isShareable: boolean;
+  /** URI of the list, `/buckets/food/groups`. */
+  readonly listUri: (ids: PathIds) => string;
+  /** URI of the object whose id is among the ids. */
+  readonly objectUri: (ids: PathIds) => string;
+  readonly listKey: (ids: PathIds, caller: Caller) => ListKey;
+  readonly rules: {
+    readonly readList: AccessRule;
+    readonly writeList: AccessRule;
+    readonly create: AccessRule;
+    readonly read: AccessRule;
+    readonly write: AccessRule;
+  };
+}
+
+/**
+ * Compiles kinds, parents before children.
+ *
+ * @throws Error when a declaration does not fit: unknown parent, missing permissions, unknown id generator
+ */
+export function compileKinds(kinds: readonly ResourceKind[], settings: KindSettings): ReadonlyMap<string, CompiledKind> {
+  const inheritance = createInheritance(kinds.filter(({ flavour }) => flavour === 'shareable'));
+  const compiled = new Map<string, CompiledKind>();
+  for (const kind of kinds) {
+    if (compiled.has(kind.name)) throw new Error(`The resource kind ${kind.name} is declared twice.`);
+    compiled.set(kind.name, compileKind(kind, compiled, inheritance, settings));
+  }
+  return compiled;
+}
+
+function compileKind(
+  kind: ResourceKind,
+  known: ReadonlyMap<string, CompiledKind>,
+  inheritance: Inheritance,
+  settings: KindSettings,
+): CompiledKind {
+  const parent = kind.parent === undefined ? undefined : known.get(kind.parent);
+  if (kind.parent !== undefined && parent === undefined) {
+    throw new Error(`The resource kind ${kind.name} names the unknown parent ${kind.parent}.`);
+  }
+  const isShareable = kind.flavour === 'shareable';
+  if (isShareable && kind.permissions === undefined) {
+    throw new Error(`The shareable resource kind ${kind.name} declares no permissions.`);
+  }
+  const ruleOn = (on: string, permission: string): AccessRule => {
+    if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true };
+    const entries = inheritance.rule(on, permission, kind.name);
+    const principals = entries.settingNames.flatMap((name) => settings.list(name));
+    return { principals: new Set(principals), entries, authenticated: false };
+  };
+  const above = kind.parent ?? '';
+  return {
+    name: kind.name,
+    declaration: kind,
+    parent,
+    ids: chooseIdGenerator(kind, settings),
+    idName: `${kind.name}_id`,
+    permissions: kind.permissions?.names ?? [],
+    isShareable,
+    listUri: compileUriTemplate(kind.path),
+    objectUri: compileUriTemplate(objectTemplate(kind.name, kind.path)),
+    listKey: isShareable
+      ? compileListKey(kind.name, parent)
+      : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
+    rules: {
+      readList: ruleOn(above, 'read'),
+      writeList: ruleOn(above, 'write'),
+      create: ruleOn(above, `${kind.name}:create`),
+      read: ruleOn(kind.name, kind.readPermission ?? 'read'),
+      write: ruleOn(kind.name, 'write'),
+    },
+  };
+}
+
+function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {
+  const custom = kind.customIds;
+  const setting = settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
+  const generator = custom ?? findIdGenerator(setting);
+  if (generator === undefined) {
+    throw new Error(`${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`);
+  }
+  requireSelfMatching(setting, generator);
+  return generator;
+}
+
+function compileListKey(kind: string, parent: CompiledKind | undefined): (ids: PathIds) => ListKey {
+  if (parent === undefined) {
+    const key: ListKey = { kind, parent: '' };
+    return () => key;
+  }
+  return (ids) => ({ kind, parent: parent.objectUri(ids) });
+}

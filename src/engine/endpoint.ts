@@ -1,0 +1,29 @@
+// One address of the service and what its methods do. Routing, 405 answers, preflights and API documentation all come
+// from these records.
+import type { Context } from './context.ts';
+import type { ServiceResponse } from './exchange.ts';
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Operation {
+  /** Unique name, such as `create_bucket`. */
+  readonly id: string;
+  /** Media types of bodies it takes; absent: the body is ignored. */
+  readonly consumes?: readonly string[];
+  /** Headers, beside the usual ones, that scripts of other origins may read. */
+  readonly exposes?: readonly string[];
+  readonly handle: (context: Context) => Promise<ServiceResponse>;
+}
+
+export interface Endpoint {
+  /** Name for logs and metrics, `record-plural`, `batch`. */
+  readonly name: string;
+  /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`. */
+  readonly path: string;
+  readonly operations: Readonly<Partial<Record<Method, Operation>>>;
+  /**
+   * Resource endpoints refuse clients that do not accept JSON, and report wrong headers only once access is granted;
+   * others ignore `Accept`.
+   */
+  readonly isResource: boolean;
+}

@@ -1,0 +1,110 @@
+// Request bodies of resources: `{data, permissions}`. Everything wrong with one is collected, not thrown at once.
+import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../base/json.ts';
+import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
+import type { Issue } from '../core/errors.ts';
+import type { RequestBody } from './exchange.ts';
+
+/** Permissions as sent: a list replaces an entry, `null` says what the format of the request says. */
+export type SentPermissions = Readonly<Record<string, readonly string[] | null>>;
+
+export interface Envelope {
+  readonly data: JsonObject | undefined;
+  readonly permissions: SentPermissions | undefined;
+}
+
+export const emptyEnvelope: Envelope = { data: undefined, permissions: undefined };
+
+/**
+ * Parses a body; `undefined` when it is no JSON, or holds what storage cannot keep, which is added to the issues.
+ * An empty body is for the caller to judge.
+ */
+export function parseBody(body: RequestBody, issues: Issue[]): JsonValue | undefined {
+  try {
+    return body.parse();
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    issues.push({ location: 'body', name: error.path ?? '', description: error.message });
+    if (error.path === undefined) issues.push(required(''));
+    return undefined;
+  }
+}
+
+/** Reads the envelope; what is wrong with it is added to the issues and left out. */
+export function parseEnvelope(value: JsonValue, permissionNames: readonly string[], issues: Issue[]): Envelope {
+  if (!isJsonObject(value)) {
+    issues.push({ location: 'body', name: '', description: 'expected a JSON object' });
+    if (!Array.isArray(value)) issues.push(required(''));
+    return emptyEnvelope;
+  }
+  const unknown = Object.keys(value).filter((key) => key !== 'data' && key !== 'permissions');
+  if (unknown.length > 0) {
+    issues.push({ location: 'body', name: '', description: `unknown members: ${JSON.stringify(unknown.slice(0, 10))}` });
+  }
+  const data = getKey(value, 'data');
+  const permissions = getKey(value, 'permissions');
+  if (data !== undefined && !isJsonObject(data)) {
+    issues.push({ location: 'body', name: 'data', description: 'expected an object' });
+  }
+  return {
+    data: isJsonObject(data) ? data : undefined,
+    permissions: permissions === undefined ? undefined : parsePermissions(permissions, permissionNames, issues),
+  };
+}
+
+function parsePermissions(value: JsonValue, names: readonly string[], issues: Issue[]): SentPermissions | undefined {
+  if (!isJsonObject(value) || names.length === 0) {
+    const description = names.length === 0 ? 'objects of this kind have no permissions' : 'expected an object';
+    issues.push({ location: 'body', name: 'permissions', description });
+    return undefined;
+  }
+  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const listed = JSON.stringify(unknown.slice(0, 10));
+    issues.push({ location: 'body', name: 'permissions', description: `unknown permissions: ${listed}` });
+  }
+  const sent: Record<string, readonly string[] | null> = {};
+  for (const name of names) {
+    const principals = getKey(value, name);
+    if (principals === undefined) continue;
+    if (principals === null) sent[name] = null;
+    else if (!Array.isArray(principals)) {
+      issues.push({ location: 'body', name: `permissions.${name}`, description: 'expected a list of principals' });
+    } else sent[name] = parsePrincipals(principals, name, issues);
+  }
+  return sent;
+}
+
+function parsePrincipals(values: readonly JsonValue[], name: string, issues: Issue[]): readonly string[] {
+  const principals = new Set<string>();
+  values.forEach((value, index) => {
+    if (typeof value === 'string' && value !== '') principals.add(value);
+    else {
+      const description = 'expected a text that is not empty';
+      issues.push({ location: 'body', name: `permissions.${name}.${index}`, description });
+    }
+  });
+  return [...principals];
+}
+
+/** Data as sent, taken apart: what the client may choose, and what belongs to the server. */
+export interface SentData {
+  readonly id: JsonValue | undefined;
+  readonly lastModified: JsonValue | undefined;
+  readonly attributes: JsonObject;
+}
+
+/** Takes `id` and `last_modified` out, and drops the marks that only the server may set. */
+export function splitData(data: JsonObject): SentData {
+  const attributes: MutableJsonObject = {};
+  for (const key of Object.keys(data)) {
+    const isOurs = key === 'id' || key === 'last_modified' || key === '__permissions__';
+    if (isOurs || (key === 'deleted' && data[key] === true)) continue;
+    setKey(attributes, key, data[key]!);
+  }
+  return { id: getKey(data, 'id'), lastModified: getKey(data, 'last_modified'), attributes };
+}
+
+/** The issue for something missing. */
+export function required(name: string): Issue {
+  return { location: 'body', name, description: 'Required' };
+}

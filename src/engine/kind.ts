@@ -1,0 +1,67 @@
+// The declaration every kind of object makes of itself: buckets, groups, collections, records, and whatever plugins
+// add. Endpoints, permissions, queries, preconditions and deletion follow from it.
+import type { JsonObject } from '../base/json.ts';
+import type { IdGenerator } from '../core/objects/ids.ts';
+import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
+import type { PermissionDeclaration } from '../core/permissions/inheritance.ts';
+import type { Caller } from './caller.ts';
+import type { Context, PathIds } from './context.ts';
+import type { Session, Writer } from './session.ts';
+
+/** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
+export type Complain = (name: string, description: string) => void;
+
+/** Attributes about to be stored. */
+export interface PendingWrite {
+  readonly action: 'create' | 'update';
+  readonly kind: string;
+  readonly id: string;
+  readonly ids: PathIds;
+  readonly attributes: JsonObject;
+  readonly session: Session;
+}
+
+/** A change that has been written, inside the transaction. */
+export interface Change {
+  readonly action: 'create' | 'update' | 'delete';
+  readonly kind: string;
+  readonly list: ListKey;
+  readonly uri: string;
+  /** Ids in the URI of the object, its own included. */
+  readonly ids: PathIds;
+  readonly old: StoredObject | undefined;
+  readonly new: StoredEntry;
+  readonly caller: Caller;
+}
+
+export interface ResourceKind {
+  /** `record`; also the name of its id in paths (`record_id`) and of its settings (`record_create_principals`). */
+  readonly name: string;
+  /** Path of its lists below the version prefix, `/buckets/{bucket_id}/groups`. */
+  readonly path: string;
+  /**
+   * `shareable`: every object carries permissions. `user`: each authenticated caller has a list of their own at the
+   * same address, and the permission backend is not involved.
+   */
+  readonly flavour: 'shareable' | 'user';
+  /** Kind of the object that must exist for a list to exist; none for kinds at the root. */
+  readonly parent?: string;
+  /** Permission names an object may store and what grants each; required for shareable kinds. */
+  readonly permissions?: PermissionDeclaration;
+  /** Permission asked on the object for reading it alone; default `read`. */
+  readonly readPermission?: string;
+  /** Whether authenticated callers who may see nothing of a list get an empty one instead of a refusal. */
+  readonly isListOpen?: boolean;
+  /** Name of the id generator unless the setting `<kind>_id_generator` says otherwise; default the setting `id_generator`. */
+  readonly idGenerator?: string;
+  /** A generator of the kind's own, which no setting replaces. */
+  readonly customIds?: IdGenerator;
+  /** Checks and completes attributes that clients send; the answer is what gets stored. */
+  readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject;
+  /** Last word on attributes before they are stored, such as JSON Schema validation; throws to refuse. */
+  readonly beforeWrite?: (write: PendingWrite) => Promise<JsonObject>;
+  /** What follows from a change, inside the same transaction: memberships, cascades. */
+  readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
+  /** Seconds for which anonymous answers may be cached; `undefined`: not at all. */
+  readonly cacheSeconds?: (context: Context) => Promise<number | undefined>;
+}

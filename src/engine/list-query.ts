@@ -1,0 +1,42 @@
+// From the query string of a list request to what storage is asked, in the two moments at which the protocol wants
+// faults reported.
+import { invalidParameters } from '../core/errors.ts';
+import { parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
+import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';
+import { formatAlert } from './alert.ts';
+import type { Context } from './context.ts';
+import type { ResponseHeaders } from './exchange.ts';
+import type { EngineOptions } from './scope.ts';
+
+/** The shape of the parameters; faults are added to the issues of the request. */
+export function readParameters(context: Context, use: ParameterUse): ListParameters {
+  const parameters = parseParameters(context.query, { now: context.now, use });
+  context.issues.push(...parameters.issues);
+  return parameters;
+}
+
+/**
+ * The meaning of the parameters.
+ *
+ * @throws ServiceError invalidParameters
+ */
+export function readQuery(
+  parameters: ListParameters,
+  context: Context,
+  options: EngineOptions,
+  traits: ListTraits = {},
+): ListQuery {
+  const { paginateBy, maxFetchSize, maxFilters, tokenKey } = options;
+  return resolveQuery(parameters, { ...traits, now: context.now, paginateBy, maxFetchSize, maxFilters, tokenKey });
+}
+
+/** The warning about `_to`, when it was used. */
+export function deprecationHeaders({ usesDeprecatedTo }: ListParameters, options: EngineOptions): ResponseHeaders {
+  if (!usesDeprecatedTo) return {};
+  return { Alert: formatAlert('soft-eol', 'The parameter _to is now called _before.', options.documentationUrl) };
+}
+
+/** The error for a page token that was used already, or was never given out for this. */
+export function staleToken(): Error {
+  return invalidParameters([{ location: 'querystring', name: null, description: 'this page token was used or has expired' }]);
+}

@@ -1,0 +1,67 @@
+// `If-Match` and `If-None-Match` against what is stored. Writes check under the right to the next timestamp, so of
+// several writers with one expectation exactly one succeeds. See conditional.md of the protocol.
+import { ServiceError } from '../core/errors.ts';
+import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/preconditions.ts';
+import { entryValue, type StoredObject } from '../core/objects/stored.ts';
+import type { LockedState } from '../contracts/storage.ts';
+import type { Context } from './context.ts';
+import { timestampHeaders } from './respond.ts';
+
+export interface Preconditions {
+  readonly ifMatch: Precondition | undefined;
+  readonly ifNoneMatch: Precondition | undefined;
+}
+
+const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+
+/** The preconditions of a request; malformed ones are added to its issues. */
+export function readPreconditions({ request, issues }: Context): Preconditions {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  if (ifMatch === undefined && ifNoneMatch === undefined) return none;
+  const parse = (header: PreconditionHeader, value: string | undefined): Precondition | undefined => {
+    if (value === undefined) return undefined;
+    const parsed = parsePrecondition(header, value);
+    if ('precondition' in parsed) return parsed.precondition;
+    issues.push(parsed.issue);
+    return undefined;
+  };
+  return { ifMatch: parse('If-Match', ifMatch), ifNoneMatch: parse('If-None-Match', ifNoneMatch) };
+}
+
+/** Whether a read may be answered with 304. */
+export function isUnchanged({ ifNoneMatch }: Preconditions, timestamp: number): boolean {
+  return ifNoneMatch !== undefined && !ifNoneMatch.any && ifNoneMatch.timestamp === timestamp;
+}
+
+/**
+ * Requires the preconditions to hold for something that exists: an object, or a list as a whole.
+ *
+ * @throws ServiceError preconditionFailed
+ */
+export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, timestamp: number, object?: StoredObject): void {
+  if (ifNoneMatch?.any === true) throw preconditionFailed(timestamp, object);
+  if (ifMatch === undefined || ifMatch.any || ifMatch.timestamp === timestamp) return;
+  throw preconditionFailed(timestamp, object);
+}
+
+/**
+ * Requires the preconditions to hold for a write that creates, or finds, an object under an id.
+ *
+ * @param absent what a timestamp in `If-Match` is compared with while the object does not exist
+ * @throws ServiceError preconditionFailed
+ */
+export function requireWritable(preconditions: Preconditions, state: LockedState, absent: number | undefined): void {
+  const { object, timestamp } = state;
+  if (object !== undefined) return requireMatch(preconditions, object.lastModified, object);
+  const { ifMatch } = preconditions;
+  if (ifMatch === undefined || (!ifMatch.any && ifMatch.timestamp === absent)) return;
+  throw preconditionFailed(timestamp);
+}
+
+function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
+  const options = {
+    headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
+    details: object === undefined ? undefined : { existing: entryValue(object) },
+  };
+  return new ServiceError('preconditionFailed', options);
+}

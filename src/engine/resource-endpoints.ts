@@ -1,0 +1,79 @@
+// From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
+import type { CompiledKind, KindSettings } from './compiled-kind.ts';
+import type { Endpoint, Method, Operation } from './endpoint.ts';
+import type { ServiceResponse } from './exchange.ts';
+import type { EngineOptions, Scope } from './scope.ts';
+import { createObject } from './verbs/create.ts';
+import { readList } from './verbs/list.ts';
+import { modifyObject } from './verbs/modify.ts';
+import { patchTypes } from './verbs/patch-format.ts';
+import { readObject } from './verbs/read.ts';
+import { removeList } from './verbs/remove-list.ts';
+import { removeObject } from './verbs/remove.ts';
+import { replaceObject } from './verbs/replace.ts';
+
+type Verb = (scope: Scope) => Promise<ServiceResponse>;
+
+const json = ['application/json'];
+const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma'];
+const written = ['ETag', 'Last-Modified'];
+const totals = ['Total-Objects', 'Total-Records'];
+
+/** Both endpoints of every kind. Methods switched off by settings are left out as if they did not exist. */
+export function resourceEndpoints(
+  kinds: Iterable<CompiledKind>,
+  options: EngineOptions,
+  settings: KindSettings,
+): readonly Endpoint[] {
+  return [...kinds].flatMap((kind) => [pluralEndpoint(kind, options, settings), objectEndpoint(kind, options, settings)]);
+}
+
+function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {
+  const { name, declaration } = kind;
+  const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
+  const operations: Record<string, Operation> = {
+    GET: { id: `get_${name}s`, exposes: ['Next-Page', ...readable], handle: serve(readList) },
+    HEAD: { id: `head_${name}s`, exposes: ['Next-Page', ...readable, ...totals], handle: serve(readList) },
+    POST: { id: `create_${name}`, consumes: json, exposes: written, handle: serve(createObject) },
+    DELETE: { id: `delete_${name}s`, exposes: [...written, 'Next-Page'], handle: serve(removeList) },
+  };
+  return {
+    name: `${name}-plural`,
+    path: declaration.path,
+    isResource: true,
+    operations: enabled(operations, `plural_${name}`, settings),
+  };
+}
+
+function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {
+  const { name, declaration } = kind;
+  const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
+  const operations: Record<string, Operation> = {
+    GET: { id: `get_${name}`, exposes: readable, handle: serve(readObject) },
+    HEAD: { id: `head_${name}`, exposes: readable, handle: serve(readObject) },
+    PUT: { id: `update_${name}`, consumes: json, exposes: written, handle: serve(replaceObject) },
+    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, handle: serve(modifyObject) },
+    DELETE: { id: `delete_${name}`, exposes: written, handle: serve(removeObject) },
+  };
+  return {
+    name: `${name}-object`,
+    path: `${declaration.path}/{${kind.idName}}`,
+    isResource: true,
+    operations: enabled(operations, `object_${name}`, settings),
+  };
+}
+
+function handler(kind: CompiledKind, options: EngineOptions, verb: Verb): Operation['handle'] {
+  return (context) => verb({ kind, options, context, list: kind.listKey(context.ids, context.caller) });
+}
+
+function enabled(
+  operations: Record<string, Operation>,
+  prefix: string,
+  settings: KindSettings,
+): Readonly<Partial<Record<Method, Operation>>> {
+  const kept = Object.entries(operations).filter(([method]) =>
+    settings.flag(`${prefix}_${method.toLowerCase()}_enabled`, true),
+  );
+  return Object.fromEntries(kept);
+}

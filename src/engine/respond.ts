@@ -1,0 +1,56 @@
+// Shapes of resource responses: envelopes concatenated from stored texts, and the headers of what they show.
+import { formatJson, type JsonObject } from '../base/json.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
+import { formatEntry, type StoredEntry } from '../core/objects/stored.ts';
+import type { Caller } from './caller.ts';
+import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
+import type { Scope } from './scope.ts';
+
+/** `ETag` and `Last-Modified` of an object or a list. */
+export function timestampHeaders(timestamp: number): ResponseHeaders {
+  return { ETag: formatEtag(timestamp), 'Last-Modified': formatHttpDate(timestamp) };
+}
+
+/** Cache headers of a GET or HEAD: answers to anonymous callers may be kept where a setting says so. */
+export async function cacheControl({ kind, context, options }: Scope): Promise<ResponseHeaders> {
+  if (context.caller.userId === undefined && kind.declaration.cacheSeconds !== undefined) {
+    const seconds = await kind.declaration.cacheSeconds(context);
+    if (seconds !== undefined && seconds > 0) {
+      const expires = new Date(options.clock.now() + seconds * 1000).toUTCString();
+      return { 'Cache-Control': `max-age=${seconds}`, Expires: expires };
+    }
+  }
+  return { 'Cache-Control': 'no-cache, no-store' };
+}
+
+/** The permissions of an object as its caller may see them: all for those in its own `write` entry, else none. */
+export function visiblePermissions(permissions: ObjectPermissions, caller: Caller): ObjectPermissions {
+  const writers = permissions['write'];
+  return writers?.some((writer) => caller.principals.includes(writer)) === true ? permissions : {};
+}
+
+/** `{"permissions": …, "data": …}`; user resources have no permissions. */
+export function objectResponse(
+  { kind, context }: Scope,
+  status: number,
+  entry: StoredEntry,
+  permissions: ObjectPermissions,
+  headers: ResponseHeaders = {},
+): ServiceResponse {
+  const data = `"data":${formatEntry(entry)}}`;
+  const body = kind.isShareable
+    ? `{"permissions":${JSON.stringify(visiblePermissions(permissions, context.caller))},${data}`
+    : `{${data}`;
+  return { status, headers: { ...timestampHeaders(entry.lastModified), ...headers }, body };
+}
+
+/** `{"data": …}` of a value that is not the whole object. */
+export function partialResponse(timestamp: number, data: JsonObject, headers: ResponseHeaders = {}): ServiceResponse {
+  return { status: 200, headers: { ...timestampHeaders(timestamp), ...headers }, body: `{"data":${formatJson(data)}}` };
+}
+
+/** 304 with the headers the full answer would have had. */
+export function notModified(timestamp: number, headers: ResponseHeaders): ServiceResponse {
+  return { status: 304, headers: { ...timestampHeaders(timestamp), ...headers }, body: '' };
+}

@@ -1,0 +1,93 @@
+// What one resource operation works on: the kind, the request, and the options of the service. With the few checks
+// that every verb shares.
+import type { Clock } from '../base/clock.ts';
+import type { CacheBackend } from '../contracts/cache.ts';
+import { ReadonlyError } from '../contracts/errors.ts';
+import { invalidParameters, ServiceError } from '../core/errors.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import type { CompiledKind } from './compiled-kind.ts';
+import type { Context } from './context.ts';
+import type { Reader } from './session.ts';
+
+export interface EngineOptions {
+  /** Whether whoever creates or changes an object is added to its `write` entry. */
+  readonly explicitPermissions: boolean;
+  readonly isReadonly: boolean;
+  /** Longest id accepted, in characters; 0: no limit. */
+  readonly maxIdLength: number;
+  /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
+  readonly paginateBy: number | undefined;
+  readonly maxFetchSize: number;
+  readonly maxFilters: number;
+  /** Key that page tokens are signed with; `undefined`: they are not. */
+  readonly tokenKey: Buffer | undefined;
+  readonly tokenValiditySeconds: number;
+  /** Link shown when a deprecated parameter is used. */
+  readonly documentationUrl: string;
+  /** `/v1` */
+  readonly versionPrefix: string;
+  readonly cache: CacheBackend;
+  readonly clock: Clock;
+}
+
+export interface Scope {
+  readonly kind: CompiledKind;
+  readonly options: EngineOptions;
+  readonly context: Context;
+  readonly list: ListKey;
+}
+
+/** Throws everything found wrong with the request so far, if anything. */
+export function requireNoIssues({ context }: Scope): void {
+  if (context.issues.length > 0) throw invalidParameters(context.issues);
+}
+
+/** The id of the object in the path. */
+export function objectId({ kind, context }: Scope): string {
+  return context.ids[kind.idName]!;
+}
+
+/** @throws ServiceError invalidParameters when the kind does not accept the id */
+export function requireValidId({ kind, options }: Scope, id: string): void {
+  if (isValidId(kind, options, id)) return;
+  throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
+}
+
+function isValidId(kind: CompiledKind, { maxIdLength }: EngineOptions, id: string): boolean {
+  return kind.ids.match(id) && (maxIdLength === 0 || id.length <= maxIdLength);
+}
+
+/**
+ * Requires the object above a list to exist, all the way up where it is missing only further above.
+ *
+ * @throws ServiceError missingParent
+ */
+export async function requireParent({ kind, context }: Scope, reader: Reader): Promise<void> {
+  const { parent } = kind;
+  if (parent === undefined) return;
+  const id = context.ids[parent.idName]!;
+  if ((await reader.storage.get(parent.listKey(context.ids, context.caller), id)) !== undefined) return;
+  throw new ServiceError('missingParent', { details: { id, resource_name: parent.name } });
+}
+
+/** The error for an object that is not there. */
+export function missingObject({ kind }: Scope, id: string): ServiceError {
+  return new ServiceError('missingObject', { details: { id, resource_name: kind.name } });
+}
+
+/**
+ * The clock of the list; a list never touched before gets one.
+ *
+ * @throws ReadonlyError when it would have to be written to a storage shared with others in read-only mode
+ */
+export async function requireTimestamp({ list, context, options }: Scope): Promise<number> {
+  const known = await context.session.reader.storage.resourceTimestamp(list);
+  if (known !== undefined) return known;
+  if (options.isReadonly && !context.session.isPrivate) {
+    throw new ReadonlyError(
+      'The timestamp of this list cannot be written in read-only mode: read the list once from a writable instance.',
+    );
+  }
+  const writer = await context.session.writer();
+  return writer.storage.touch(list);
+}

@@ -1,0 +1,112 @@
+// The unit of work of one outer request. Reading goes to committed state until something asks to write; from then
+// on everything, reads included, happens inside one transaction over storage and permissions.
+import type { Database, Transaction } from '../contracts/database.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+
+export interface Stores {
+  readonly storage: StorageBackend;
+  readonly permission: PermissionBackend;
+}
+
+export interface Reader {
+  readonly storage: StorageReader;
+  readonly permission: PermissionReader;
+}
+
+export interface Writer extends Reader {
+  readonly storage: StorageWriter;
+  readonly permission: PermissionWriter;
+}
+
+export class Session {
+  readonly #stores: Stores;
+  readonly #logger: Logger;
+  #transactions: Transaction[] = [];
+  #writer: Writer | undefined;
+  #afterCommit: (() => void | Promise<void>)[] = [];
+  #doomed = false;
+
+  constructor(stores: Stores, logger: Logger) {
+    this.#stores = stores;
+    this.#logger = logger;
+  }
+
+  /** Reads: the transaction's own view once there is one, else committed state. */
+  get reader(): Reader {
+    return this.#writer ?? { storage: this.#stores.storage.reader, permission: this.#stores.permission.reader };
+  }
+
+  /** Whether the storage loses everything when the process ends; then it belongs to this process alone. */
+  get isPrivate(): boolean {
+    return !this.#stores.storage.database.abilities.durable;
+  }
+
+  /** Opens the transaction when there is none yet, storage first. */
+  async writer(): Promise<Writer> {
+    if (this.#writer !== undefined) return this.#writer;
+    const { storage, permission } = this.#stores;
+    const ofStorage = await this.#begin(storage.database);
+    const ofPermission = permission.database === storage.database ? ofStorage : await this.#begin(permission.database);
+    this.#writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
+    return this.#writer;
+  }
+
+  /** Runs once the writes are known to be committed; failures are logged and cannot change the response. */
+  afterCommit(task: () => void | Promise<void>): void {
+    this.#afterCommit.push(task);
+  }
+
+  /** From here on nothing will be committed, although the remaining entries of a batch are still answered. */
+  doom(): void {
+    this.#doomed = true;
+  }
+
+  /**
+   * Ends the unit of work.
+   *
+   * @throws TransactionConflict when it must be run again from its start; BackendUnavailable when nothing was written
+   */
+  async end(keep: boolean): Promise<void> {
+    if (!keep || this.#doomed) return this.abandon();
+    while (this.#transactions.length > 0) {
+      const transaction = this.#transactions[0]!;
+      try {
+        await transaction.commit();
+      } catch (error) {
+        this.#transactions.shift();
+        await this.abandon();
+        throw error;
+      }
+      this.#transactions.shift();
+    }
+    this.#writer = undefined;
+    const tasks = this.#afterCommit;
+    this.#afterCommit = [];
+    for (const task of tasks) await this.#runAfterCommit(task);
+  }
+
+  /** Undoes everything. Never throws. */
+  async abandon(): Promise<void> {
+    const transactions = this.#transactions.reverse();
+    this.#transactions = [];
+    this.#writer = undefined;
+    this.#afterCommit = [];
+    for (const transaction of transactions) await transaction.rollback();
+  }
+
+  async #begin(database: Database): Promise<Transaction> {
+    const transaction = await database.begin();
+    this.#transactions.push(transaction);
+    return transaction;
+  }
+
+  async #runAfterCommit(task: () => void | Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      this.#logger.error({ err: error }, 'A task after the commit failed');
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// GET and HEAD on a list: one page of it, or how much there is.
+import { formatJson } from '../../base/json.ts';
+import { entryValue, formatEntry, type StoredEntry } from '../../core/objects/stored.ts';
+import { project } from '../../core/query/project.ts';
+import type { ListQuery } from '../../core/query/resolve.ts';
+import { positionOf } from '../../core/query/sort.ts';
+import { requireListAccess, type ListAccess } from '../access.ts';
+import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
+import { deprecationHeaders, readParameters, readQuery } from '../list-query.ts';
+import { newNonce, nextPageUrl } from '../pages.ts';
+import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
+import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
+import { requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
+
+/** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
+export async function readList(scope: Scope): Promise<ServiceResponse> {
+  const { context, options } = scope;
+  const access = await requireReadAccess(scope);
+  await requireParent(scope, context.session.reader);
+  const preconditions = readPreconditions(context);
+  const parameters = readParameters(context, 'list');
+  requireNoIssues(scope);
+
+  const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
+  if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
+    const timestamp = await requireTimestamp(scope);
+    if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
+    requireMatch(preconditions, timestamp);
+  }
+  const query = readQuery(parameters, context, options);
+  return context.request.method === 'HEAD'
+    ? countList(scope, access, query, headers)
+    : readPage(scope, access, query, headers);
+}
+
+async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
+  const { caller, ids, session } = context;
+  const { rules, declaration } = kind;
+  const list = { uri: kind.listUri(ids), whole: rules.readList, create: rules.create, own: rules.read };
+  const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
+  return requireListAccess(mayBeEmpty ? { ...list, create: openToAll } : list, caller, session.reader, ids);
+}
+
+/** Stands in for the right to create where a list is never refused. */
+const openToAll = { principals: new Set<string>(), entries: undefined, authenticated: true };
+
+async function countList(
+  scope: Scope,
+  { ids }: ListAccess,
+  { filters }: ListQuery,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse> {
+  const timestamp = await requireTimestamp(scope);
+  // Tombstones are never counted, whatever the filters.
+  const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
+  return {
+    status: 200,
+    headers: { ...timestampHeaders(timestamp), ...headers, 'Total-Objects': total, 'Total-Records': total },
+    body: '',
+  };
+}
+
+async function readPage(
+  scope: Scope,
+  { ids }: ListAccess,
+  query: ListQuery,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse> {
+  const { list, context, options } = scope;
+  const page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  const timestamp = page.timestamp ?? (await requireTimestamp(scope));
+  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const last = page.entries.at(-1);
+  if (page.more && last !== undefined) {
+    const { sort, limit, token } = query;
+    const offset = (token?.offset ?? 0) + page.entries.length;
+    const next = { sort, limit, position: positionOf(last, sort), offset };
+    all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
+  }
+  return { status: 200, headers: all, body: `{"data":[${formatEntries(page.entries, query).join(',')}]}` };
+}
+
+function formatEntries(entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
+  if (projection === undefined) return entries.map(formatEntry);
+  return entries.map((entry) => formatJson(project(entryValue(entry), projection)));
+}

@@ -1,0 +1,67 @@
+// PATCH on an object: change some of its attributes or permissions.
+import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import { invalidParameters } from '../../core/errors.ts';
+import { entryValue } from '../../core/objects/stored.ts';
+import { equalValues } from '../../core/query/compare.ts';
+import type { Context } from '../context.ts';
+import type { ServiceResponse } from '../exchange.ts';
+import { readPreconditions, requireMatch } from '../preconditions.ts';
+import { objectResponse, partialResponse } from '../respond.ts';
+import { missingObject, objectId, type Scope } from '../scope.ts';
+import { forChange, lockObject } from './lock.ts';
+import { parsePatch } from './patch-format.ts';
+import { checkData, requireSameId, writeObject } from './write.ts';
+
+type Behavior = 'full' | 'light' | 'diff';
+
+/** Changes an existing object by a patch in one of the three formats. */
+export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
+  const { kind, context } = scope;
+  const { issues, request } = context;
+  const id = objectId(scope);
+  const preconditions = readPreconditions(context);
+  const behavior = readBehavior(context);
+  const type = request.headers['content-type'] ?? 'application/json';
+  const patch = parsePatch(type, request.body, kind.permissions, issues);
+
+  const [writer, state] = await lockObject(scope, id, forChange(scope));
+  const old = state.object;
+  if (old === undefined) throw missingObject(scope, id);
+  requireMatch(preconditions, old.lastModified, old);
+
+  const uri = kind.objectUri(context.ids);
+  const stored = kind.isShareable ? await writer.permission.getObjectPermissions(uri) : {};
+  const before = entryValue(old);
+  const patched = patch(before, stored);
+  requireSameId(patched.data.id, id);
+  const attributes = checkData(scope, patched.data, '', issues);
+  if (issues.length > 0) throw invalidParameters(issues);
+
+  const { object, permissions } = await writeObject(scope, writer, {
+    id,
+    old,
+    attributes,
+    sentTimestamp: patched.data.lastModified,
+    permissions: () => patched.permissions,
+  });
+  if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
+  return partialResponse(object.lastModified, trim(behavior, patched.sent, before, entryValue(object)));
+}
+
+function readBehavior({ request, issues }: Context): Behavior {
+  const value = request.headers['response-behavior'] ?? 'full';
+  if (value === 'full' || value === 'light' || value === 'diff') return value;
+  issues.push({ location: 'header', name: 'Response-Behavior', description: 'expected full, light or diff' });
+  return 'full';
+}
+
+/** `light`: what the request changed; `diff`: what came out otherwise than sent. Only of the attributes sent. */
+function trim(behavior: Behavior, sent: JsonObject, before: JsonObject, after: JsonObject): JsonObject {
+  const reference = behavior === 'light' ? before : sent;
+  const trimmed: MutableJsonObject = {};
+  for (const key of Object.keys(sent)) {
+    const value = getKey(after, key);
+    if (value !== undefined && !equalValues(value, getKey(reference, key))) setKey(trimmed, key, value);
+  }
+  return trimmed;
+}

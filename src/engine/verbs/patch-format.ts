@@ -1,0 +1,73 @@
+// The three formats of PATCH, each read into one function from the stored object to what the client wants it to be.
+import type { JsonObject } from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { ServiceError, type Issue } from '../../core/errors.ts';
+import { mergePatch, shallowMerge } from '../../core/patch/merge.ts';
+import { parseOperations } from '../../core/patch/operations.ts';
+import { patchObject } from '../../core/patch/virtual-document.ts';
+import { parseBody, parseEnvelope, required, splitData, type SentData } from '../envelope.ts';
+import type { RequestBody } from '../exchange.ts';
+import { changedPermissions } from '../object-permissions.ts';
+
+/** Media types a PATCH body may have. */
+export const patchTypes = ['application/json', 'application/merge-patch+json', 'application/json-patch+json'] as const;
+
+export interface Patched {
+  /** Data as the client sent it, for `Response-Behavior`; with JSON Patch the whole result. */
+  readonly sent: JsonObject;
+  /** What the object shall be, not yet checked against the rules of its kind. */
+  readonly data: SentData;
+  readonly permissions: ObjectPermissions;
+}
+
+/** Applies a patch to the object as clients see it (`id` and `last_modified` included) and to its stored permissions. */
+export type Patch = (stored: JsonObject, permissions: ObjectPermissions) => Patched;
+
+/** Reads the body of a PATCH; what is wrong with it is added to the issues, and the patch then has no effect. */
+export function parsePatch(
+  type: string,
+  body: RequestBody,
+  permissionNames: readonly string[],
+  issues: Issue[],
+): Patch {
+  if (type === 'application/json-patch+json') return parseJsonPatch(body, permissionNames, issues);
+  return parseMerge(body, permissionNames, issues, type === 'application/merge-patch+json');
+}
+
+function parseMerge(body: RequestBody, names: readonly string[], issues: Issue[], isDeep: boolean): Patch {
+  const value = body.isEmpty ? {} : parseBody(body, issues);
+  const before = issues.length;
+  const { data, permissions } = value === undefined ? {} : parseEnvelope(value, names, issues);
+  if (value !== undefined && data === undefined && permissions === undefined && issues.length === before) {
+    issues.push(required('data'));
+  }
+  const sent = splitData(data ?? {});
+  const merge = isDeep ? mergePatch : shallowMerge;
+  return (stored, storedPermissions) => ({
+    sent: data ?? {},
+    data: {
+      id: isDeep && sent.id === null ? undefined : sent.id,
+      lastModified: sent.lastModified,
+      attributes: merge(splitData(stored).attributes, sent.attributes) as JsonObject,
+    },
+    permissions: changedPermissions(storedPermissions, permissions ?? {}, isDeep ? 'remove' : 'ignore'),
+  });
+}
+
+function parseJsonPatch(body: RequestBody, names: readonly string[], issues: Issue[]): Patch {
+  const value = body.isEmpty ? undefined : parseBody(body, issues);
+  if (body.isEmpty) issues.push(required('data'));
+  const permissionNames = new Set(names);
+  try {
+    const operations = value === undefined ? [] : parseOperations(value);
+    return (stored, storedPermissions) => {
+      const result = patchObject({ data: stored, permissions: storedPermissions, permissionNames }, operations);
+      const permissions = changedPermissions(storedPermissions, result.permissions, 'ignore');
+      return { sent: result.data, data: splitData(result.data), permissions };
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    issues.push(...(error.details as Issue[]));
+    return (stored, permissions) => ({ sent: {}, data: splitData(stored), permissions });
+  }
+}

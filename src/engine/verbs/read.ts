@@ -1,0 +1,36 @@
+// GET and HEAD on an object.
+import { entryValue } from '../../core/objects/stored.ts';
+import { parseParameters } from '../../core/query/parameters.ts';
+import { parseFields, project } from '../../core/query/project.ts';
+import { requireAllowed } from '../access.ts';
+import type { ServiceResponse } from '../exchange.ts';
+import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
+import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
+import { missingObject, objectId, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+
+/** Answers with an object, or with the fields asked for. */
+export async function readObject(scope: Scope): Promise<ServiceResponse> {
+  const { kind, context, list } = scope;
+  const { reader } = context.session;
+  const id = objectId(scope);
+  await requireAllowed(kind.rules.read, context.caller, reader, context.ids);
+  const object = await reader.storage.get(list, id);
+  // An object that exists has its parent; looking is for the others, and comes before all other complaints.
+  if (object === undefined) await requireParent(scope, reader);
+  const preconditions = readPreconditions(context);
+  const { fields, issues } = parseParameters(context.query, { now: context.now, use: 'object' });
+  context.issues.push(...issues);
+  requireNoIssues(scope);
+  if (object === undefined) {
+    requireValidId(scope, id);
+    throw missingObject(scope, id);
+  }
+  const caching = await cacheControl(scope);
+  if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
+  requireMatch(preconditions, object.lastModified, object);
+  if (fields !== undefined) {
+    return partialResponse(object.lastModified, project(entryValue(object), parseFields(fields)), caching);
+  }
+  const permissions = kind.isShareable ? await reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {};
+  return objectResponse(scope, 200, object, permissions, caching);
+}

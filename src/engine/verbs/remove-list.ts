@@ -1,0 +1,61 @@
+// DELETE on a list: one page of the objects that the caller may delete.
+import { formatEntry } from '../../core/objects/stored.ts';
+import { positionOf } from '../../core/query/sort.ts';
+import { requireListAccess } from '../access.ts';
+import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
+import { deprecationHeaders, readParameters, readQuery, staleToken } from '../list-query.ts';
+import { newNonce, nextPageUrl } from '../pages.ts';
+import { readPreconditions, requireMatch } from '../preconditions.ts';
+import { timestampHeaders } from '../respond.ts';
+import { requireNoIssues, requireParent, requireTimestamp, type EngineOptions, type Scope } from '../scope.ts';
+import { finishDeletions } from './remove.ts';
+
+/** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
+export async function removeList(scope: Scope): Promise<ServiceResponse> {
+  const { kind, context, list, options } = scope;
+  const writer = await context.session.writer();
+  const { rules } = kind;
+  const access = await requireListAccess(
+    { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
+    context.caller,
+    writer,
+    context.ids,
+  );
+  await requireParent(scope, writer);
+  const preconditions = readPreconditions(context);
+  const parameters = readParameters(context, 'deletion');
+  requireNoIssues(scope);
+  await writer.storage.lock(list);
+  const timestamp = await requireTimestamp(scope);
+  requireMatch(preconditions, timestamp);
+  const query = readQuery(parameters, context, options);
+  if (query.token !== undefined) await consumeNonce(options, query.token.nonce);
+
+  const { filters, sort, after, limit } = query;
+  const { deletions, more } = await writer.storage.deleteAll(list, { filters, sort, after, limit, ids: access.ids });
+  await finishDeletions(scope, writer, deletions);
+  const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
+  const headers: ResponseHeaders = {
+    ...timestampHeaders(newest === 0 ? timestamp : newest),
+    ...deprecationHeaders(parameters, options),
+  };
+  const last = deletions.at(-1);
+  if (more && last !== undefined) {
+    const nonce = newNonce();
+    await options.cache.set(nonceKey(nonce), true, options.tokenValiditySeconds);
+    const offset = (query.token?.offset ?? 0) + deletions.length;
+    const next = { sort, limit, position: positionOf(last.old, sort), offset };
+    headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
+  }
+  const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;
+  return { status: 200, headers, body };
+}
+
+/** The token of a deletion serves once: repeating it must not delete what came later. */
+async function consumeNonce({ cache }: EngineOptions, nonce: string): Promise<void> {
+  if ((await cache.delete(nonceKey(nonce))) === undefined) throw staleToken();
+}
+
+function nonceKey(nonce: string): string {
+  return `deletion-page:${nonce}`;
+}

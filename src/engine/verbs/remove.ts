@@ -1,0 +1,68 @@
+// DELETE on an object: a tombstone takes its place, so that clients who follow the list learn of it.
+import type { Issue } from '../../core/errors.ts';
+import type { Deletion } from '../../contracts/storage.ts';
+import type { ServiceResponse } from '../exchange.ts';
+import { formatEntry } from '../../core/objects/stored.ts';
+import { readPreconditions, requireMatch } from '../preconditions.ts';
+import { timestampHeaders } from '../respond.ts';
+import { missingObject, objectId, type Scope } from '../scope.ts';
+import type { Writer } from '../session.ts';
+import { forChange, lockObject } from './lock.ts';
+
+/** Deletes an object and everything that belongs to it. */
+export async function removeObject(scope: Scope): Promise<ServiceResponse> {
+  const { context, list } = scope;
+  const id = objectId(scope);
+  const preconditions = readPreconditions(context);
+  const sentTimestamp = readTimestamp(scope);
+  const [writer, state] = await lockObject(scope, id, forChange(scope));
+  const old = state.object;
+  if (old === undefined) throw missingObject(scope, id);
+  requireMatch(preconditions, old.lastModified, old);
+
+  // One that is not newer than the object cannot mark its end: it is ignored, as with updates.
+  const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
+  const deletion = await writer.storage.delete(list, id, { lastModified });
+  if (deletion === undefined) throw missingObject(scope, id);
+  await finishDeletions(scope, writer, [deletion]);
+  const { tombstone } = deletion;
+  return {
+    status: 200,
+    headers: timestampHeaders(tombstone.lastModified),
+    body: `{"data":${formatEntry(tombstone)}}`,
+  };
+}
+
+/** What follows from deletions of a list: their permissions go, and the hooks of the kind run. */
+export async function finishDeletions(
+  { kind, context, list }: Scope,
+  writer: Writer,
+  deletions: readonly Deletion[],
+): Promise<void> {
+  const changes = deletions.map(({ old, tombstone }) => {
+    const ids = { ...context.ids, [kind.idName]: tombstone.id };
+    return { ids, uri: kind.objectUri(ids), old, new: tombstone };
+  });
+  if (kind.isShareable && changes.length > 0) {
+    await writer.permission.deleteObjectPermissions(changes.map(({ uri }) => uri));
+  }
+  const { afterChange } = kind.declaration;
+  if (afterChange === undefined) return;
+  for (const change of changes) {
+    await afterChange({ action: 'delete', kind: kind.name, list, caller: context.caller, ...change }, writer);
+  }
+}
+
+const integer = /^(?:-?\d+|"-?\d+")$/;
+
+/** `?last_modified=` of a deletion, bare or in double quotes. */
+function readTimestamp({ context }: Scope): number | undefined {
+  const given = context.query.filter(([name]) => name === 'last_modified');
+  if (given.length === 0) return undefined;
+  const text = given[0]![1];
+  const timestamp = Number(text.replaceAll('"', ''));
+  if (given.length === 1 && integer.test(text) && timestamp <= Number.MAX_SAFE_INTEGER) return timestamp;
+  const issue: Issue = { location: 'querystring', name: 'last_modified', description: 'expected one timestamp' };
+  context.issues.push(issue);
+  return undefined;
+}

@@ -1,0 +1,40 @@
+// PUT on an object: create it, or replace its attributes, its permissions, or both.
+import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
+import type { ServiceResponse } from '../exchange.ts';
+import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
+import { readPreconditions, requireWritable } from '../preconditions.ts';
+import { objectResponse } from '../respond.ts';
+import { objectId, type Scope } from '../scope.ts';
+import { byRule, lockObject } from './lock.ts';
+import { checkData, requireSameId, writeObject } from './write.ts';
+
+/** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
+export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
+  const { kind, context } = scope;
+  const { issues, request } = context;
+  const id = objectId(scope);
+  const preconditions = readPreconditions(context);
+  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
+  const data = splitData(envelope.data ?? {});
+  const attributes = checkData(scope, data, 'data.', issues);
+
+  // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
+  const createsOnly = preconditions.ifNoneMatch?.any === true;
+  const choose = byRule(scope, context.ids, (exists) => (exists && !createsOnly ? kind.rules.write : kind.rules.create));
+  const [writer, state] = await lockObject(scope, id, choose);
+  // A deleted object may be recreated on condition that it was not deleted again.
+  requireWritable(preconditions, state, state.tombstone?.lastModified);
+  requireSameId(data.id, id);
+
+  const old = state.object;
+  const written = await writeObject(scope, writer, {
+    id,
+    old,
+    attributes: old !== undefined && envelope.data === undefined ? old.attributes : attributes,
+    sentTimestamp: data.lastModified,
+    permissions: (stored) =>
+      old === undefined ? createdPermissions(envelope.permissions) : replacedPermissions(stored, envelope.permissions),
+  });
+  return objectResponse(scope, old === undefined ? 201 : 200, written.object, written.permissions);
+}

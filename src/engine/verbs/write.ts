@@ -1,0 +1,82 @@
+// The one place where an object is written: attributes, permissions, and what follows from the change.
+import type { JsonObject } from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { formatAttributes, type StoredObject } from '../../core/objects/stored.ts';
+import { honouredTimestamp } from '../../core/objects/timestamps.ts';
+import { invalidParameters, type Issue } from '../../core/errors.ts';
+import type { SentData } from '../envelope.ts';
+import { withWriter, storePermissions } from '../object-permissions.ts';
+import type { Scope } from '../scope.ts';
+import type { Writer } from '../session.ts';
+
+export interface Write {
+  readonly id: string;
+  /** The object before; `undefined` when it is being created. */
+  readonly old: StoredObject | undefined;
+  readonly attributes: JsonObject;
+  /** Timestamp that the client asks for. */
+  readonly sentTimestamp: SentData['lastModified'];
+  /** Entries after the write, from those before it; the caller is added by the engine. */
+  readonly permissions: (stored: ObjectPermissions) => ObjectPermissions;
+}
+
+export interface Written {
+  readonly object: StoredObject;
+  readonly permissions: ObjectPermissions;
+}
+
+/** Stores attributes and permissions, and runs the hooks of the kind. */
+export async function writeObject(scope: Scope, writer: Writer, write: Write): Promise<Written> {
+  const { kind, context, list, options } = scope;
+  const { id, old } = write;
+  const ids = { ...context.ids, [kind.idName]: id };
+  const action = old === undefined ? 'create' : 'update';
+  const { beforeWrite, afterChange } = kind.declaration;
+  const attributes =
+    beforeWrite === undefined
+      ? write.attributes
+      : await beforeWrite({ action, kind: kind.name, id, ids, attributes: write.attributes, session: context.session });
+  const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
+  if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
+  const text = formatAttributes(attributes);
+  const object =
+    old === undefined
+      ? await writer.storage.create(list, id, text, timestamp)
+      : await writer.storage.update(list, id, text, timestamp);
+  const uri = kind.objectUri(ids);
+  let permissions: ObjectPermissions = {};
+  if (kind.isShareable) {
+    const stored = old === undefined ? {} : await writer.permission.getObjectPermissions(uri);
+    const asked = write.permissions(stored);
+    permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
+    await storePermissions(writer.permission, uri, stored, permissions);
+  }
+  if (afterChange !== undefined) {
+    await afterChange({ action, kind: kind.name, list, uri, ids, old, new: object, caller: context.caller }, writer);
+  }
+  return { object, permissions };
+}
+
+/**
+ * Checks data as sent against the rules of the kind and completes it; what is wrong is added to the issues.
+ *
+ * @param prefix what stands before attribute names in issues: `data.` where the names are those of the request
+ */
+export function checkData({ kind }: Scope, data: SentData, prefix: string, issues: Issue[]): JsonObject {
+  if (honouredTimestamp(data.lastModified, undefined) === 'out of range') issues.push(timestampIssue(`${prefix}last_modified`));
+  const { checkAttributes } = kind.declaration;
+  if (checkAttributes === undefined) return data.attributes;
+  return checkAttributes(data.attributes, (name, description) => {
+    issues.push({ location: 'body', name: prefix + name, description });
+  });
+}
+
+/** The id in the data has to be the one in the path. */
+export function requireSameId(sent: SentData['id'], id: string): void {
+  if (sent === undefined || sent === id) return;
+  throw invalidParameters([{ location: 'body', name: 'id', description: 'the id differs from the one in the path' }]);
+}
+
+function timestampIssue(name: string): Issue {
+  return { location: 'body', name, description: 'expected a timestamp below 2^53' };
+}

@@ -1,0 +1,28 @@
+// One line for each outer request. Neither bodies nor credentials get here.
+import type { Logger } from '../contracts/logger.ts';
+import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+
+export interface Summary {
+  readonly request: ServiceRequest;
+  readonly response: ServiceResponse;
+  readonly userId: string | undefined;
+  readonly milliseconds: number;
+}
+
+/** Logs what was asked and how it was answered. */
+export function logSummary(logger: Logger, { request, response, userId, milliseconds }: Summary): void {
+  const mark = request.target.indexOf('?');
+  logger.info(
+    {
+      method: request.method,
+      path: mark === -1 ? request.target : request.target.slice(0, mark),
+      ...(mark === -1 ? {} : { querystring: request.target.slice(mark + 1) }),
+      code: response.status,
+      t: Math.round(milliseconds),
+      rid: request.id,
+      uid: userId,
+      agent: request.headers['user-agent'],
+    },
+    'request.summary',
+  );
+}

@@ -1,0 +1,25 @@
+// Addresses that stand for others, such as the personal bucket for whoever calls.
+import type { Caller } from '../engine/caller.ts';
+import type { ServiceRequest } from '../engine/exchange.ts';
+import type { Session } from '../engine/session.ts';
+
+export interface AliasRequest {
+  readonly request: ServiceRequest;
+  /** Decoded path below the version prefix, as the client wrote it. */
+  readonly path: string;
+  readonly session: Session;
+  readonly caller: Caller;
+}
+
+export interface AliasedRequest {
+  /** The path to serve instead. */
+  readonly path: string;
+  readonly request: ServiceRequest;
+}
+
+export interface Alias {
+  /** This path, and everything below it. */
+  readonly path: string;
+  /** Asked once the method is known to be served there; may write through the session. Not asked for preflights. */
+  readonly resolve: (request: AliasRequest) => Promise<AliasedRequest>;
+}

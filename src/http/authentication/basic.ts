@@ -1,0 +1,41 @@
+// The Basic policy: any credentials are a user, and the user id is derived from them with the secret of the service,
+// so that a changed password is another user. There are no accounts behind it.
+import { createHmac } from 'node:crypto';
+import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+
+/** `basicauth:` + hex(HMAC-SHA256(secret, "user:password")), the id existing deployments give the same credentials. */
+export function basicPolicy({ name, parameter, secret }: PolicyContext): AuthenticationPolicy {
+  const realm = parameter('realm') ?? 'Realm';
+  return {
+    name,
+    challenge: `Basic realm="${realm}"`,
+    authenticate({ headers }) {
+      const credentials = parseBasic(headers['authorization']);
+      return Promise.resolve(
+        credentials === undefined
+          ? undefined
+          : createHmac('sha256', secret).update(`${credentials.user}:${credentials.password}`).digest('hex'),
+      );
+    },
+  };
+}
+
+const scheme = /^basic +([a-z0-9+/_-]+={0,2}) *$/i;
+
+/**
+ * User and password of a Basic `Authorization` header. Text that is no UTF-8 is read as Latin-1, so both spellings of
+ * the same credentials are the same user; `undefined` when malformed or without user name.
+ */
+export function parseBasic(header: string | undefined): { readonly user: string; readonly password: string } | undefined {
+  const encoded = header === undefined ? null : scheme.exec(header);
+  if (encoded === null) return undefined;
+  const bytes = Buffer.from(encoded[1]!, 'base64');
+  const text = decodeText(bytes);
+  const colon = text.indexOf(':');
+  return colon <= 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function decodeText(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.includes('\uFFFD') && !bytes.equals(Buffer.from(text, 'utf8')) ? bytes.toString('latin1') : text;
+}

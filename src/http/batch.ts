@@ -1,0 +1,208 @@
+// `POST /batch`: several requests in one unit of work, each through the same dispatch as if it had come alone.
+import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
+import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
+import type { Context } from '../engine/context.ts';
+import type { Endpoint } from '../engine/endpoint.ts';
+import { RequestBody, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { mediaType } from './negotiation.ts';
+import { parseTarget } from './target.ts';
+
+export interface BatchOptions {
+  /** Most entries allowed; 0: no limit. */
+  readonly maxRequests: number;
+  /** `/v1` */
+  readonly versionPrefix: string;
+}
+
+interface Entry {
+  readonly method: string;
+  /** With version prefix, and with query if there was one. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonValue | undefined;
+}
+
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
+const entryKeys: readonly string[] = ['method', 'path', 'headers', 'body'];
+const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json-patch+json'];
+
+/** The batch endpoint. */
+export function batchEndpoint(options: BatchOptions): Endpoint {
+  return {
+    name: 'batch',
+    path: '/batch',
+    isResource: false,
+    operations: {
+      POST: { id: 'batch', consumes: ['application/json'], handle: (context) => runBatch(options, context) },
+    },
+  };
+}
+
+async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
+  const parts: string[] = [];
+  for (const entry of parseBatch(context.request.body, options)) {
+    let request = entryRequest(context.request, entry);
+    let response = await context.dispatch(request);
+    if (response.status === 307) {
+      const location = response.headers['Location'] as string;
+      request = { ...request, target: location.slice(request.origin.length) };
+      response = await context.dispatch(request);
+    }
+    if (response.status >= 500) return response;
+    parts.push(formatEntryResponse(request, response));
+  }
+  return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
+}
+
+/**
+ * Reads a batch, defaults merged into each entry.
+ *
+ * @throws ServiceError invalidParameters: nothing of a malformed batch is run
+ */
+function parseBatch(body: RequestBody, options: BatchOptions): Entry[] {
+  const value = body.isEmpty ? {} : parseBody(body);
+  if (!isJsonObject(value)) throw invalid('', 'expected a JSON object');
+  const issues: Issue[] = [];
+  const complain = (name: string, description: string): void => void issues.push(issue(name, description));
+  for (const key of Object.keys(value)) {
+    if (key !== 'requests' && key !== 'defaults') complain('', `unknown member ${JSON.stringify(key)}`);
+  }
+  const defaults = getKey(value, 'defaults') ?? {};
+  checkEntry(defaults, 'defaults', complain, true);
+  const requests = getKey(value, 'requests');
+  if (!Array.isArray(requests)) throw invalidParameters([...issues, issue('requests', 'expected a list of requests')]);
+  if (options.maxRequests > 0 && requests.length > options.maxRequests) {
+    throw invalidParameters([...issues, issue('requests', `expected at most ${options.maxRequests} requests`)]);
+  }
+  const merged = requests.map((request: JsonValue, index) => {
+    const whole = isJsonObject(request) && isJsonObject(defaults) ? mergeDefaults(request, defaults) : request;
+    checkEntry(whole, `requests.${index}`, complain, false);
+    return whole;
+  });
+  if (issues.length > 0) throw invalidParameters(issues);
+  const entries = merged.map((request) => toEntry(request as JsonObject, options.versionPrefix));
+  if (entries.some(({ target }) => isBatchTarget(target, options.versionPrefix))) {
+    throw invalid('requests', 'a batch cannot hold another batch');
+  }
+  return entries;
+}
+
+function parseBody(body: RequestBody): JsonValue {
+  try {
+    return body.parse();
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    if (error.path !== undefined) throw invalid(error.path, error.message);
+    throw invalidParameters([issue('', error.message), issue('', 'Required')]);
+  }
+}
+
+function checkEntry(value: JsonValue, name: string, complain: (name: string, text: string) => void, isDefault: boolean): void {
+  if (!isJsonObject(value)) return complain(name, 'expected an object');
+  const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
+  if (unknown !== undefined) complain(name, `unknown member ${JSON.stringify(unknown)}`);
+  const { path, method, headers, body } = pick(value);
+  if (path === undefined ? !isDefault : typeof path !== 'string' || !path.startsWith('/')) {
+    complain(`${name}.path`, 'expected a path that starts with a slash');
+  }
+  if (method !== undefined && !(typeof method === 'string' && methods.includes(method))) {
+    complain(`${name}.method`, `expected one of ${methods.join(' ')}`);
+  }
+  if (headers !== undefined && !(isJsonObject(headers) && Object.values(headers).every(isHeaderValue))) {
+    complain(`${name}.headers`, 'expected an object of texts');
+  }
+  const isPatchList = Array.isArray(body) && headerOf(headers, 'content-type') === 'application/json-patch+json';
+  if (body !== undefined && !isJsonObject(body) && !isPatchList) complain(`${name}.body`, 'expected an object');
+}
+
+function isHeaderValue(value: JsonValue): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are what must not get through
+  return typeof value === 'string' && !/[\0-\x08\n-\x1f\x7f]/.test(value);
+}
+
+function pick(value: JsonObject): Partial<Record<'path' | 'method' | 'headers' | 'body', JsonValue>> {
+  return Object.fromEntries(entryKeys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, value[key]!]));
+}
+
+function headerOf(headers: JsonValue | undefined, name: string): string | undefined {
+  if (!isJsonObject(headers)) return undefined;
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return typeof found === 'string' ? mediaType(found) : undefined;
+}
+
+/** Values of the entry win; objects are merged deeply, everything else is taken whole. */
+function mergeDefaults(entry: JsonObject, defaults: JsonObject): JsonObject {
+  const merged: MutableJsonObject = { ...entry };
+  for (const key of Object.keys(defaults)) {
+    const own = getKey(entry, key);
+    const byDefault = defaults[key]!;
+    if (own === undefined) setKey(merged, key, byDefault);
+    else if (isJsonObject(own) && isJsonObject(byDefault)) setKey(merged, key, mergeDefaults(own, byDefault));
+  }
+  return merged;
+}
+
+function toEntry(value: JsonObject, versionPrefix: string): Entry {
+  const { path, method, headers, body } = pick(value);
+  const target = path as string;
+  const isVersioned = target === versionPrefix || target.startsWith(`${versionPrefix}/`);
+  const lowered: Record<string, string> = {};
+  for (const [name, text] of Object.entries((headers ?? {}) as Record<string, string>)) {
+    setKey(lowered, name.toLowerCase(), text);
+  }
+  return { target: isVersioned ? target : versionPrefix + target, method: (method as string) ?? 'GET', headers: lowered, body };
+}
+
+function isBatchTarget(target: string, versionPrefix: string): boolean {
+  try {
+    return parseTarget(target).path.replace(/\/+$/, '') === `${versionPrefix}/batch`;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+function entryRequest(outer: ServiceRequest, entry: Entry): ServiceRequest {
+  const headers: Record<string, string | undefined> = { ...outer.headers, ...entry.headers };
+  delete headers['content-length'];
+  const asked = entry.headers['content-type'];
+  if (entry.body === undefined) {
+    if (asked === undefined) delete headers['content-type'];
+  } else if (asked === undefined || !patchTypes.includes(mediaType(asked))) {
+    headers['content-type'] = 'application/json; charset=utf-8';
+  }
+  const body = entry.body === undefined ? RequestBody.none : RequestBody.ofValue(entry.body);
+  return { ...outer, method: entry.method, target: entry.target, headers, body };
+}
+
+function formatEntryResponse(request: ServiceRequest, response: ServiceResponse): string {
+  const isJson = response.headers['Content-Type'] === 'application/json';
+  const text = request.method === 'HEAD' ? '' : response.body;
+  const body = text === '' || !isJson ? JSON.stringify(text) : text;
+  const length = String(Buffer.byteLength(response.body));
+  const headers = joinHeaders({ ...response.headers, 'Content-Length': length });
+  return `{"status":${response.status},"path":${formatJson(displayPath(request.target))},"headers":${JSON.stringify(headers)},"body":${body}}`;
+}
+
+function displayPath(target: string): string {
+  try {
+    return parseTarget(target).path;
+  } catch {
+    return target.split('?')[0]!;
+  }
+}
+
+function joinHeaders(headers: ResponseHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : value.join(', ')]),
+  );
+}
+
+function issue(name: string, description: string): Issue {
+  return { location: 'body', name, description };
+}
+
+function invalid(name: string, description: string): ServiceError {
+  return invalidParameters([issue(name, description)]);
+}

@@ -1,0 +1,101 @@
+// Cross-origin resource sharing: who may call from a browser, what scripts may read, and preflight answers.
+import { invalidParameters, type Issue } from '../core/errors.ts';
+import type { Endpoint, Operation } from '../engine/endpoint.ts';
+import type { RequestHeaders, ServiceResponse } from '../engine/exchange.ts';
+
+export interface CorsOptions {
+  /** Shell-style patterns of allowed origins. */
+  readonly origins: readonly string[];
+  /** How long preflights may be kept; `undefined`: the header is left out. */
+  readonly maxAgeSeconds: number | undefined;
+}
+
+const alwaysExposed = ['Backoff', 'Retry-After', 'Alert', 'Content-Length', 'Content-Type'];
+
+export class Cors {
+  readonly #any: boolean;
+  readonly #patterns: readonly RegExp[];
+  readonly #maxAgeSeconds: number | undefined;
+  readonly #exposed = new WeakMap<Operation, string>();
+
+  constructor(options: CorsOptions) {
+    this.#any = options.origins.includes('*');
+    this.#patterns = options.origins.map(globPattern);
+    this.#maxAgeSeconds = options.maxAgeSeconds;
+  }
+
+  /** Value of `Access-Control-Allow-Origin` for a request, `undefined` without an origin or with a refused one. */
+  allowedOrigin(headers: RequestHeaders): string | undefined {
+    const { origin } = headers;
+    if (origin === undefined) return undefined;
+    if (this.#any) return '*';
+    return this.#patterns.some((pattern) => pattern.test(origin)) ? origin : undefined;
+  }
+
+  /** What is wrong with the origin of a request, if anything. */
+  checkOrigin(headers: RequestHeaders): Issue | undefined {
+    if (headers['origin'] === undefined || this.allowedOrigin(headers) !== undefined) return undefined;
+    return { location: 'header', name: 'Origin', description: 'this origin is not allowed' };
+  }
+
+  /** Value of `Access-Control-Expose-Headers`. */
+  exposedHeaders(operation: Operation | undefined): string {
+    if (operation === undefined) return alwaysExposed.join(', ');
+    let text = this.#exposed.get(operation);
+    if (text === undefined) {
+      text = [...alwaysExposed, ...(operation.exposes ?? [])].join(', ');
+      this.#exposed.set(operation, text);
+    }
+    return text;
+  }
+
+  /** The answer to `OPTIONS`, which needs no authentication. */
+  preflight(endpoint: Endpoint, headers: RequestHeaders): ServiceResponse {
+    const method = headers['access-control-request-method'];
+    const issues: Issue[] = [];
+    if (headers['origin'] === undefined) issues.push(missing('Origin'));
+    const refused = this.checkOrigin(headers);
+    if (refused !== undefined) issues.push(refused);
+    if (method === undefined) issues.push(missing('Access-Control-Request-Method'));
+    else if (!allowedMethods(endpoint).includes(method)) {
+      issues.push({
+        location: 'header',
+        name: 'Access-Control-Request-Method',
+        description: `${printable(method)} is not served here`,
+      });
+    }
+    if (issues.length > 0) throw invalidParameters(issues);
+    const operation = Object.entries(endpoint.operations).find(([name]) => name === method)?.[1];
+    const asked = headers['access-control-request-headers'] ?? '';
+    const allowed = [this.exposedHeaders(operation), ...asked.split(',').map((name) => name.trim())].filter(isHeaderName);
+    const response: Record<string, string> = {
+      'Access-Control-Allow-Methods': allowedMethods(endpoint).join(','),
+      'Access-Control-Allow-Headers': allowed.join(', '),
+    };
+    if (this.#maxAgeSeconds !== undefined) response['Access-Control-Max-Age'] = String(this.#maxAgeSeconds);
+    return { status: 200, headers: response, body: 'null' };
+  }
+}
+
+/** Methods of an endpoint for `Allow`: those it serves and `OPTIONS`. */
+export function allowedMethods(endpoint: Endpoint): string[] {
+  return [...Object.keys(endpoint.operations), 'OPTIONS'];
+}
+
+function missing(name: string): Issue {
+  return { location: 'header', name, description: 'required for a preflight request' };
+}
+
+/** The joined list of exposed headers passes too: it holds header names, commas and spaces only. */
+function isHeaderName(text: string): boolean {
+  return /^[\w!#$%&'*+.^`|~, -]+$/.test(text);
+}
+
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 40);
+}
+
+function globPattern(glob: string): RegExp {
+  const source = glob.replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) => (mark === '*' ? '.*' : mark === '?' ? '.' : `\\${mark}`));
+  return new RegExp(`^${source}$`, 's');
+}

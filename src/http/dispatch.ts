@@ -1,0 +1,181 @@
+// The way of a request value to its response value: find the endpoint, settle what the protocol settles before any
+// handler (redirects, end of service, read-only mode, preflight, method, media types, identity), run the handler,
+// add the headers every answer carries. A batch comes through here once for each entry.
+import type { Clock } from '../base/clock.ts';
+import { TransactionConflict } from '../contracts/errors.ts';
+import type { Logger } from '../contracts/logger.ts';
+import { invalidParameters, ServiceError } from '../core/errors.ts';
+import type { Context } from '../engine/context.ts';
+import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
+import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { Session } from '../engine/session.ts';
+import type { Caller } from '../engine/caller.ts';
+import type { Alias } from './alias.ts';
+import { allowedMethods, type Cors } from './cors.ts';
+import { errorResponse, type ErrorOptions } from './errors.ts';
+import type { Identities } from './identity.ts';
+import { requireUsableTypes } from './negotiation.ts';
+import type { Announcements } from './announcements.ts';
+import type { Route, Router } from './router.ts';
+import { locate, parseTarget, withoutTrailingSlash, type RedirectOptions, type Target } from './target.ts';
+
+/** What all entries of one outer request share. */
+export interface Outer {
+  readonly session: Session;
+  readonly identities: Identities;
+}
+
+export interface DispatchOptions {
+  readonly router: Router;
+  readonly aliases: readonly Alias[];
+  readonly cors: Cors;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly errors: ErrorOptions;
+  readonly redirects: RedirectOptions;
+  readonly announcements: Announcements;
+  /** `/v1` */
+  readonly versionPrefix: string;
+  readonly readonly: boolean;
+  /** Paths served without version prefix too, for load balancers that follow no redirect. */
+  readonly unversionedPaths: ReadonlySet<string>;
+}
+
+const jsonHeaders = {
+  'Content-Type': 'application/json',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
+};
+
+const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+
+export class Dispatcher {
+  readonly #options: DispatchOptions;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers a request. Errors of every kind become responses, but for those that end the outer request as a whole:
+   * see `Session.end`.
+   */
+  async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
+    const { cors, errors, logger, announcements } = this.#options;
+    let operation: Operation | undefined;
+    let response: ServiceResponse;
+    let isKnownPath = true;
+    try {
+      announcements.requireOpen();
+      const target = parseTarget(request.target);
+      const found = this.#find(request, target);
+      if ('redirect' in found) return this.#finish(request, found.redirect, undefined, true);
+      if (request.method === 'OPTIONS') {
+        const preflight = cors.preflight(found.route.endpoint, request.headers);
+        return this.#finish(request, preflight, undefined, true);
+      }
+      operation = found.route.endpoint.operations[request.method as Method];
+      this.#requireAllowed(request, found.route.endpoint, operation);
+      response = await this.#handle(request, target, found, outer);
+    } catch (error) {
+      // The outer request is run again as a whole.
+      if (error instanceof TransactionConflict) throw error;
+      isKnownPath = !(error instanceof ServiceError && (error.key === 'unknownPath' || error.key === 'unknownVersion'));
+      response = errorResponse(error, request.id, errors, logger);
+      if (response.status === 409) outer.session.doom();
+    }
+    return this.#finish(request, response, operation, isKnownPath);
+  }
+
+  /** The response for a request that failed outside of dispatch: at the socket, or when its work was to be committed. */
+  refuse(request: ServiceRequest, error: unknown): ServiceResponse {
+    const { errors, logger } = this.#options;
+    return this.#finish(request, errorResponse(error, request.id, errors, logger), undefined, true);
+  }
+
+  #find(request: ServiceRequest, target: Target): Found | { readonly redirect: ServiceResponse } {
+    const { router, versionPrefix, redirects, unversionedPaths, readonly } = this.#options;
+    const isUnversioned = unversionedPaths.has(target.path);
+    // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
+    const located =
+      isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${versionPrefix}/`))
+        ? { below: target.path.replace(/^\/v\d+(?=\/|$)/, '') || '/' }
+        : locate(target, versionPrefix, request.origin, redirects);
+    if ('redirect' in located) return located;
+    const route = router.find(located.below);
+    if (route !== undefined) return { route, below: located.below };
+    const redirect = withoutTrailingSlash(target, request.origin, redirects);
+    if (redirect !== undefined) return { redirect };
+    if (readonly && !safeMethods.includes(request.method)) throw new ServiceError('methodNotAllowed');
+    throw new ServiceError('unknownPath');
+  }
+
+  #requireAllowed(request: ServiceRequest, endpoint: Endpoint, operation: Operation | undefined): asserts operation {
+    const isRefused = this.#options.readonly && !safeMethods.includes(request.method);
+    if (operation === undefined || isRefused) {
+      throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
+    }
+    requireUsableTypes(endpoint, operation, request.headers);
+  }
+
+  async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
+    const { cors, clock } = this.#options;
+    const caller = await outer.identities.resolve(request.headers, outer.session);
+    const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
+    const { endpoint, ids } = route;
+    const refusedOrigin = cors.checkOrigin(request.headers);
+    const context: Context = {
+      request: served,
+      path: below,
+      ids,
+      query: target.query,
+      session: outer.session,
+      caller,
+      issues: refusedOrigin === undefined ? [] : [refusedOrigin],
+      now: clock.now(),
+      dispatch: (entry) => this.dispatch(entry, outer),
+    };
+    if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
+    return endpoint.operations[request.method as Method]!.handle(context);
+  }
+
+  async #resolveAlias(
+    request: ServiceRequest,
+    found: Found,
+    { session }: Outer,
+    caller: Caller,
+  ): Promise<Found & { request: ServiceRequest }> {
+    const alias = this.#options.aliases.find(({ path }) => found.below === path || found.below.startsWith(`${path}/`));
+    if (alias === undefined) return { ...found, request };
+    const resolved = await alias.resolve({ request, path: found.below, session, caller });
+    const route = this.#options.router.find(resolved.path);
+    if (route === undefined) throw new ServiceError('unknownPath');
+    return { route, below: resolved.path, request: resolved.request };
+  }
+
+  #finish(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    operation: Operation | undefined,
+    isKnownPath: boolean,
+  ): ServiceResponse {
+    const { cors, announcements } = this.#options;
+    const headers: ResponseHeaders = { ...jsonHeaders, ...response.headers };
+    if (request.headers['origin'] !== undefined) {
+      const allowed = isKnownPath ? cors.allowedOrigin(request.headers) : undefined;
+      if (allowed !== undefined) {
+        headers['Access-Control-Allow-Origin'] = allowed;
+        if (allowed !== '*') headers['Vary'] = 'Origin';
+      }
+    }
+    if (request.method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
+    announcements.addTo(headers);
+    return { status: response.status, headers, body: response.body };
+  }
+}
+
+interface Found {
+  readonly route: Route;
+  /** Path below the version prefix. */
+  readonly below: string;
+}

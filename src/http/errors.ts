@@ -1,0 +1,58 @@
+// Where whatever was thrown becomes an error response. The only place that knows what an error body looks like.
+import { formatJson, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { BackendError, BackendUnavailable, IntegrityError, ReadonlyError } from '../contracts/errors.ts';
+import type { Logger } from '../contracts/logger.ts';
+import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
+import type { ServiceResponse } from '../engine/exchange.ts';
+
+export interface ErrorOptions {
+  readonly retryAfterSeconds: number;
+  /** Link for `info`; `undefined` for none. */
+  readonly infoLink: string | undefined;
+  /** Whether every error carries the link, not only those of status 500 and above. */
+  readonly infoAll: boolean;
+  /** `WWW-Authenticate` values of a 401. */
+  readonly challenges: readonly string[];
+  /** 406 for strict parity with the reference server, else 415. */
+  readonly notAcceptableStatus: number;
+}
+
+/** The response for anything thrown; unexpected errors are logged with their stack. */
+export function errorResponse(error: unknown, requestId: string, options: ErrorOptions, logger: Logger): ServiceResponse {
+  const known = asServiceError(error);
+  if (known.status >= 500) logger.error({ err: error, rid: requestId }, known.message);
+  const row: { status: number; errno: number; error: string } = errorTable[known.key];
+  const status = known.key === 'notAcceptable' ? options.notAcceptableStatus : row.status;
+  const body: MutableJsonObject = { code: status, errno: row.errno, error: row.error };
+  if (known.publicMessage !== undefined) body['message'] = known.publicMessage;
+  if (options.infoLink !== undefined && (status >= 500 || options.infoAll)) body['info'] = options.infoLink;
+  if (known.details !== undefined) body['details'] = known.details as JsonValue;
+  const headers: Record<string, string | readonly string[]> = { ...known.headers };
+  if (status === 503 || status === 409) headers['Retry-After'] = String(options.retryAfterSeconds);
+  if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;
+  return { status, headers, body: formatJson(body) };
+}
+
+function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
+  if (error instanceof ReadonlyError) return unavailable(error.message, error);
+  if (error instanceof BackendUnavailable) {
+    return unavailable(`The service is temporarily unavailable (${error.backend}: ${causeName(error)}).`, error);
+  }
+  if (error instanceof BackendError) return unavailable(`The service is temporarily unavailable (${error.name}).`, error);
+  return new ServiceError('unexpected', { cause: error });
+}
+
+function unavailable(sentence: string, cause: Error): ServiceError {
+  const key: ErrorKey = 'backendUnavailable';
+  return new ServiceError(key, { message: `${sentence} The request may be retried.`, cause });
+}
+
+/** The class or code of what went wrong below; never its text, which may hold hosts or SQL. */
+function causeName(error: BackendUnavailable): string {
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.name;
+  const code: unknown = (cause as { code?: unknown }).code;
+  return typeof code === 'string' && /^\w+$/.test(code) ? code : cause.name;
+}

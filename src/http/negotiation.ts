@@ -1,0 +1,60 @@
+// What a client sends and accepts: media types of bodies and answers.
+import { invalidParameters } from '../core/errors.ts';
+import type { Endpoint, Operation } from '../engine/endpoint.ts';
+import type { RequestHeaders } from '../engine/exchange.ts';
+
+/**
+ * Refuses a request whose body is of a type the operation does not take, even an empty one, or whose sender does not
+ * accept JSON.
+ *
+ * @throws ServiceError unsupportedMediaType, notAcceptable
+ */
+export function requireUsableTypes(endpoint: Endpoint, operation: Operation, headers: RequestHeaders): void {
+  if (endpoint.isResource && !acceptsJson(headers['accept'])) {
+    throw invalidParameters(
+      [{ location: 'header', name: 'Accept', description: 'Accept must allow application/json' }],
+      'notAcceptable',
+    );
+  }
+  const type = headers['content-type'];
+  if (operation.consumes === undefined || type === undefined) return;
+  const name = mediaType(type);
+  if (!operation.consumes.includes(name)) {
+    throw invalidParameters(
+      [{ location: 'header', name: 'Content-Type', description: `Content-Type must be ${operation.consumes.join(' or ')}` }],
+      'unsupportedMediaType',
+    );
+  }
+}
+
+/** The media type of a `Content-Type` header, lower-case and without parameters. */
+export function mediaType(header: string): string {
+  const end = header.indexOf(';');
+  return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase();
+}
+
+const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*'];
+
+/** Whether JSON may be sent: the most exact range that covers it decides; an absent or empty header accepts anything. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*' || accept === 'application/json' || accept.trim() === '') return true;
+  let best = jsonRanges.length;
+  let quality = 0;
+  for (const part of accept.split(',')) {
+    const [range = '', ...parameters] = part.split(';');
+    const exactness = jsonRanges.indexOf(range.trim().toLowerCase());
+    if (exactness === -1 || exactness > best) continue;
+    const given = qualityOf(parameters);
+    quality = exactness === best ? Math.max(quality, given) : given;
+    best = exactness;
+  }
+  return quality > 0;
+}
+
+function qualityOf(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const [name = '', value = ''] = parameter.split('=');
+    if (name.trim().toLowerCase() === 'q') return Number(value.trim()) || 0;
+  }
+  return 1;
+}

@@ -1,0 +1,130 @@
+// The shell around the service: Fastify listens, limits and times what clients send; each request becomes a value for
+// the runner, and the answer goes back as it is.
+import { randomUUID } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { JsonLimits } from '../base/json.ts';
+import type { Logger } from '../contracts/logger.ts';
+import { ServiceError, type ErrorKey } from '../core/errors.ts';
+import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { logSummary } from './access-log.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { runRequest, type RunnerOptions } from './runner.ts';
+
+export interface ServerOptions {
+  readonly runner: RunnerOptions;
+  readonly dispatcher: Dispatcher;
+  readonly logger: Logger;
+  readonly json: JsonLimits;
+  readonly bodyLimitBytes: number;
+  readonly headerLimitBytes: number;
+  /** Seconds for the headers, for the whole request, and for an idle connection. */
+  readonly headersTimeoutSeconds: number;
+  readonly requestTimeoutSeconds: number;
+  readonly idleTimeoutSeconds: number;
+  /** Addresses whose forwarding headers are believed. */
+  readonly trustedProxies: readonly string[];
+  /** What the service believes of itself instead of what requests say. */
+  readonly scheme: string | undefined;
+  readonly host: string | undefined;
+}
+
+/** A server that is ready to listen. */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { trustedProxies, bodyLimitBytes, headerLimitBytes } = options;
+  const server = Fastify({
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    // Routing is the dispatcher's: the shell sees one address, whatever was asked for.
+    rewriteUrl: () => '/',
+    keepAliveTimeout: options.idleTimeoutSeconds * 1000,
+    requestTimeout: options.requestTimeoutSeconds * 1000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: { maxHeaderSize: headerLimitBytes, headersTimeout: options.headersTimeoutSeconds * 1000 },
+    clientErrorHandler: refuseBrokenRequest,
+  });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => answer(options, request, reply);
+  server.all('/', handle);
+  server.setNotFoundHandler(handle);
+  server.setErrorHandler((error: { code?: string }, request, reply) =>
+    send(reply, options.dispatcher.refuse(toServiceRequest(options, request), translate(error))),
+  );
+  return server;
+}
+
+async function answer(options: ServerOptions, incoming: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const started = performance.now();
+  const request = toServiceRequest(options, incoming);
+  const { response, userId } = await runRequest(options.runner, request);
+  logSummary(options.logger, { request, response, userId, milliseconds: performance.now() - started });
+  return send(reply.header('X-Request-Id', request.id), response);
+}
+
+function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): ServiceRequest {
+  const headers = incoming.headers as Record<string, string | undefined>;
+  const { body } = incoming;
+  return {
+    method: incoming.method,
+    target: decodeTarget(incoming.originalUrl),
+    headers,
+    body: Buffer.isBuffer(body) ? RequestBody.ofBytes(body, options.json) : RequestBody.none,
+    origin: `${options.scheme ?? incoming.protocol}://${options.host ?? headers['host'] ?? incoming.hostname}`,
+    id: requestId(headers['x-request-id']),
+  };
+}
+
+/** A correlation id from the client is kept when it is fit for a log line and a header. */
+function requestId(sent: string | undefined): string {
+  return sent !== undefined && /^[\x21-\x7e]{1,200}$/.test(sent) ? sent : randomUUID();
+}
+
+/** Node hands over bytes as Latin-1; what is valid UTF-8 is read as such. */
+function decodeTarget(url: string): string {
+  if (!/[\x80-\xff]/.test(url)) return url;
+  return Buffer.from(url, 'latin1').toString('utf8');
+}
+
+function send(reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply {
+  reply.code(status);
+  for (const name in headers) {
+    if (status === 304 && name === 'Content-Type') continue;
+    reply.header(name, headers[name] as string | string[]);
+  }
+  return reply.send(status === 304 || status === 204 ? '' : body);
+}
+
+const shellErrors: Readonly<Record<string, ErrorKey>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'requestTooLarge',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'badRequest',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
+  ECONNRESET: 'badRequest',
+};
+
+function translate(error: { code?: string }): unknown {
+  const key = shellErrors[error.code ?? ''];
+  return key === undefined ? error : new ServiceError(key, { cause: error });
+}
+
+const brokenRequests: Readonly<Record<string, [number, ErrorKey]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'headersTooLarge'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'requestTimeout'],
+};
+
+/** What cannot even be parsed as HTTP gets the standard body all the same, and the connection ends. */
+function refuseBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, key] = brokenRequests[error.code ?? ''] ?? [400, 'badRequest'];
+  const { publicMessage } = new ServiceError(key);
+  const reason = status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
+  const errno = status === 431 ? 113 : status === 408 ? 999 : 107;
+  const body = JSON.stringify({ code: status, errno, error: reason, message: publicMessage });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

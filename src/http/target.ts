@@ -1,0 +1,138 @@
+// The request target: decoding of path and query, and every redirect that depends on the path alone.
+import { ServiceError } from '../core/errors.ts';
+import type { ServiceResponse } from '../engine/exchange.ts';
+
+export interface Target {
+  /** Path as sent, percent escapes included, without query. */
+  readonly rawPath: string;
+  /** Decoded path; an encoded slash counts as a slash. */
+  readonly path: string;
+  /** Query as sent, with its question mark, or `''`. */
+  readonly search: string;
+  /** Decoded pairs, as forms encode them. */
+  readonly query: readonly (readonly [string, string])[];
+}
+
+/** Anything else has to be percent-encoded in a path; in a query, raw UTF-8 is understood. */
+const visible = /^[\x21-\x7e]*$/;
+
+const noPairs: Target['query'] = [];
+
+/**
+ * Splits and decodes a request target.
+ *
+ * @throws ServiceError malformedUrl for invalid UTF-8 or broken escapes
+ */
+export function parseTarget(target: string): Target {
+  const start = target.startsWith('/') ? 0 : pathStart(target);
+  const mark = target.indexOf('?', start);
+  const rawPath = mark === -1 ? target.slice(start) : target.slice(start, mark);
+  const search = mark === -1 ? '' : target.slice(mark);
+  if (!visible.test(rawPath)) throw new ServiceError('malformedUrl');
+  return {
+    rawPath,
+    path: rawPath.includes('%') ? decode(rawPath) : rawPath,
+    search,
+    query: search.length > 1 ? parseQuery(search.slice(1)) : noPairs,
+  };
+}
+
+/** Absolute-form targets (`GET http://host/path`) are allowed by HTTP; only their path counts. */
+function pathStart(target: string): number {
+  const authority = target.indexOf('//');
+  const slash = target.indexOf('/', authority + 2);
+  return authority === -1 || slash === -1 ? target.length : slash;
+}
+
+function parseQuery(text: string): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = equals === -1 ? part : part.slice(0, equals);
+    pairs.push([decodeForm(name), equals === -1 ? '' : decodeForm(part.slice(equals + 1))]);
+  }
+  return pairs;
+}
+
+function decodeForm(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  return spaced.includes('%') ? decode(spaced) : spaced;
+}
+
+const escapes = /%(?![0-9a-fA-F]{2})/g;
+
+/** A percent sign that starts no escape stands for itself; bytes that are no UTF-8 are refused. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll(escapes, '%25'));
+  } catch (cause) {
+    throw new ServiceError('malformedUrl', { cause });
+  }
+}
+
+export interface RedirectOptions {
+  readonly versionPrefix: boolean;
+  readonly versionPrefixTtlSeconds: number;
+  readonly unsupportedVersion: boolean;
+  readonly trailingSlash: boolean;
+  readonly trailingSlashTtlSeconds: number;
+}
+
+/** What becomes of a path before routing: the part below the version prefix, or a redirect. */
+export type Located = { readonly below: string } | { readonly redirect: ServiceResponse };
+
+const otherVersion = /^\/v\d+(?=\/|$)/;
+
+/**
+ * Finds the version prefix.
+ *
+ * @param prefix `/v1`
+ * @param origin `http://host:port` for absolute locations
+ * @param served whether a path is served without prefix (liveness checks)
+ * @throws ServiceError unknownVersion, unknownPath
+ */
+export function locate(target: Target, prefix: string, origin: string, options: RedirectOptions): Located {
+  const { path, rawPath, search } = target;
+  if (path.startsWith(`${prefix}/`)) return { below: path.slice(prefix.length) };
+  if (path === prefix) {
+    if (!options.trailingSlash) throw new ServiceError('unknownPath');
+    return { redirect: redirectTo(`${origin}${prefix}/${search}`, options.trailingSlashTtlSeconds) };
+  }
+  const version = otherVersion.exec(rawPath);
+  if (version !== null) {
+    if (!options.unsupportedVersion) throw new ServiceError('unknownVersion');
+    const rest = rawPath.slice(version[0].length);
+    return { redirect: redirectTo(`${origin}${prefix}${rest === '' ? '/' : rest}${search}`, -1) };
+  }
+  if (!options.versionPrefix) throw new ServiceError('unknownVersion');
+  const absolute = rawPath.startsWith('/') ? rawPath : `/${rawPath}`;
+  return { redirect: redirectTo(`${origin}${prefix}${absolute}${search}`, options.versionPrefixTtlSeconds) };
+}
+
+/** The redirect for a path that nothing serves but that ends in slashes; `undefined` for other paths. */
+export function withoutTrailingSlash(target: Target, origin: string, options: RedirectOptions): ServiceResponse | undefined {
+  if (!options.trailingSlash || !target.path.endsWith('/')) return undefined;
+  const bare = target.rawPath.replace(/(?:\/|%2[fF])+$/, '');
+  return redirectTo(`${origin}${bare}${target.search}`, options.trailingSlashTtlSeconds);
+}
+
+function redirectTo(location: string, ttlSeconds: number): ServiceResponse {
+  const headers = { Location: encodeLocation(location), 'Content-Type': 'text/plain', ...cacheHeaders(ttlSeconds) };
+  return { status: 307, headers, body: `This has moved to ${headers.Location}\n` };
+}
+
+/** Whatever the path held, the header must hold visible ASCII only. */
+function encodeLocation(location: string): string {
+  return location.replaceAll(/[^\x21-\x7e]+/g, (text) => encodeURIComponent(text.toWellFormed()));
+}
+
+/** `Cache-Control` and `Expires` for so many seconds; 0: no caching; below 0: neither header. */
+export function cacheHeaders(seconds: number): Record<string, string> {
+  if (seconds < 0) return {};
+  if (seconds === 0) return { 'Cache-Control': 'no-cache' };
+  return {
+    'Cache-Control': `max-age=${seconds}`,
+    Expires: new Date(Date.now() + seconds * 1000).toUTCString(),
+  };
+}

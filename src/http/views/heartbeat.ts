@@ -1,0 +1,58 @@
+// Health: `/__heartbeat__` really writes to and reads from each backend, `/__lbheartbeat__` only says that the process
+// answers.
+import type { Logger } from '../../contracts/logger.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+
+/** Resolves to whether the thing is healthy; a check that throws, or takes too long, counts as unhealthy. */
+export type HealthCheck = () => Promise<boolean | null>;
+
+export interface HeartbeatOptions {
+  /** By the name shown in the answer. */
+  readonly checks: ReadonlyMap<string, HealthCheck>;
+  /** For each check, in seconds. */
+  readonly timeoutSeconds: number;
+  readonly logger: Logger;
+}
+
+export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint[] {
+  const check = (): Promise<ServiceResponse> => checkAll(options);
+  const alive = (): Promise<ServiceResponse> => Promise.resolve(jsonResponse(200, {}));
+  return [
+    {
+      name: 'heartbeat',
+      path: '/__heartbeat__',
+      isResource: false,
+      operations: { GET: { id: '__heartbeat__', handle: check }, HEAD: { id: 'head___heartbeat__', handle: check } },
+    },
+    {
+      name: 'lbheartbeat',
+      path: '/__lbheartbeat__',
+      isResource: false,
+      operations: { GET: { id: '__lbheartbeat__', handle: alive }, HEAD: { id: 'head___lbheartbeat__', handle: alive } },
+    },
+  ];
+}
+
+async function checkAll(options: HeartbeatOptions): Promise<ServiceResponse> {
+  const results = await Promise.all(
+    Array.from(options.checks, async ([name, check]) => [name, await isHealthy(name, check, options)] as const),
+  );
+  const status = results.every(([, healthy]) => healthy) ? 200 : 503;
+  return jsonResponse(status, Object.fromEntries(results));
+}
+
+async function isHealthy(name: string, check: HealthCheck, { timeoutSeconds, logger }: HeartbeatOptions): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutSeconds} seconds`)), timeoutSeconds * 1000);
+  });
+  try {
+    return (await Promise.race([check(), tooLate])) !== false;
+  } catch (error) {
+    logger.error({ err: error, backend: name }, 'Heartbeat check failed');
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,176 @@
+// `/permissions`: what the caller may do, object by object. A list without storage of its own, put together from the
+// access-control entries and settings at each request.
+import { formatJson, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
+import type { SortKey } from '../../core/query/ast.ts';
+import { idField, parseField } from '../../core/query/fields.ts';
+import { project } from '../../core/query/project.ts';
+import type { ListTraits } from '../../core/query/resolve.ts';
+import { filterValues, positionOfValue, selectValues } from '../../core/query/sort.ts';
+import { invalidParameters } from '../../core/errors.ts';
+import { refusal } from '../../engine/access.ts';
+import type { Caller } from '../../engine/caller.ts';
+import type { CompiledKind } from '../../engine/compiled-kind.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { readParameters, readQuery } from '../../engine/list-query.ts';
+import { newNonce, nextPageUrl } from '../../engine/pages.ts';
+import type { EngineOptions } from '../../engine/scope.ts';
+import type { Reader } from '../../engine/session.ts';
+
+export interface PermissionsOptions {
+  readonly kinds: ReadonlyMap<string, CompiledKind>;
+  readonly engine: EngineOptions;
+  /** Who may read the list at all. */
+  readonly readers: ReadonlySet<string>;
+  /** Principals of a setting such as `collection_create_principals`. */
+  readonly settingPrincipals: (key: string) => readonly string[];
+}
+
+const uriField = parseField('uri');
+const byUri: SortKey = { field: uriField, direction: 'descending' };
+
+export function permissionsEndpoint(options: PermissionsOptions): Endpoint {
+  const shareable = [...options.kinds.values()].filter(({ isShareable }) => isShareable);
+  const traits: ListTraits = {
+    knownFields: ['uri', 'resource_name', 'id', ...shareable.map(({ idName }) => idName)],
+    arrayFields: ['permissions'],
+    textFields: ['uri', idField.name, ...shareable.map(({ idName }) => idName)],
+    uniqueFields: ['uri'],
+    tieBreakers: [byUri],
+    ignoreTimestamps: true,
+  };
+  const handle = (context: Context): Promise<ServiceResponse> => listPermissions(options, shareable, traits, context);
+  const exposes = ['Next-Page', 'Cache-Control', 'Expires', 'Pragma'];
+  return {
+    name: 'permissions-plural',
+    path: '/permissions',
+    isResource: true,
+    operations: {
+      GET: { id: 'get_permissionss', exposes, handle },
+      HEAD: { id: 'head_permissionss', exposes: [...exposes, 'Total-Objects', 'Total-Records'], handle },
+    },
+  };
+}
+
+async function listPermissions(
+  options: PermissionsOptions,
+  kinds: readonly CompiledKind[],
+  traits: ListTraits,
+  context: Context,
+): Promise<ServiceResponse> {
+  const { caller, session, issues } = context;
+  if (!caller.principals.some((principal) => options.readers.has(principal))) throw refusal(caller);
+  const parameters = readParameters(context, 'list');
+  if (issues.length > 0) throw invalidParameters(issues);
+  const query = readQuery(parameters, context, options.engine, traits);
+  const entries = await collectEntries(options, kinds, caller, session.reader);
+  // The content changes without any timestamp, so there is no ETag, and nothing may be kept.
+  const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
+  if (context.request.method === 'HEAD') {
+    const total = String(filterValues(entries, query).length);
+    return { status: 200, headers: { ...headers, 'Total-Objects': total, 'Total-Records': total }, body: '' };
+  }
+  const { values, more } = selectValues(entries, query);
+  const last = values.at(-1);
+  if (more && last !== undefined) {
+    const { sort, limit, token } = query;
+    const offset = (token?.offset ?? 0) + values.length;
+    const next = { sort, limit, position: positionOfValue(last, sort), offset };
+    headers['Next-Page'] = nextPageUrl(context, options.engine, next, newNonce());
+  }
+  const { projection } = query;
+  const shown = projection === undefined ? values : values.map((value) => project(value, projection));
+  return { status: 200, headers, body: `{"data":${formatJson(shown)}}` };
+}
+
+async function collectEntries(
+  options: PermissionsOptions,
+  kinds: readonly CompiledKind[],
+  caller: Caller,
+  reader: Reader,
+): Promise<readonly JsonObject[]> {
+  const explicit = new Map<string, Set<string>>();
+  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.principals)) explicit.set(uri, new Set(names));
+  for (const kind of kinds) {
+    const granted = entriesBySettings(options, kinds, kind, caller);
+    if (granted.length === 0) continue;
+    for (const uri of await listUris(kind, reader)) {
+      const names = explicit.get(uri) ?? new Set();
+      for (const name of granted) names.add(name);
+      explicit.set(uri, names);
+    }
+  }
+  const parse = createUriParser(kinds.map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]));
+  const entries: JsonObject[] = [];
+  for (const [uri, names] of explicit) {
+    const address = parse(uri);
+    const kind = address === undefined ? undefined : options.kinds.get(address.kind);
+    if (address === undefined || kind === undefined) continue;
+    const permissions = heldPermissions(kind, names);
+    if (permissions.length === 0) continue;
+    entries.push({ uri, resource_name: kind.name, id: address.ids[kind.idName]!, ...address.ids, permissions });
+  }
+  const root = rootPermissions(options, kinds, caller);
+  if (root.length > 0) entries.push({ uri: '/', resource_name: 'root', permissions: root });
+  return entries;
+}
+
+/** Everything that entries on an object grant on that very object. */
+function heldPermissions(kind: CompiledKind, entries: ReadonlySet<string>): readonly string[] {
+  const granted = kind.declaration.permissions?.granted ?? {};
+  return Object.keys(granted).filter((permission) =>
+    granted[permission]!.some((granting) => granting.kind === kind.name && entries.has(granting.entry)),
+  );
+}
+
+/** Entries that settings put on every object of a kind: `<kind>_read`, `<kind>_write`, `<child>_create`. */
+function entriesBySettings(
+  { settingPrincipals }: PermissionsOptions,
+  kinds: readonly CompiledKind[],
+  kind: CompiledKind,
+  caller: Caller,
+): readonly string[] {
+  // Records are too many to be listed one by one for a right that covers all of them.
+  const children = kinds.filter(({ parent }) => parent === kind);
+  if (children.length === 0 && kind.name === 'record') return [];
+  const settings: MutableJsonObject = { read: `${kind.name}_read_principals`, write: `${kind.name}_write_principals` };
+  for (const { name } of children) settings[`${name}:create`] = `${name}_create_principals`;
+  return Object.keys(settings).filter(
+    (entry) =>
+      kind.permissions.includes(entry) &&
+      settingPrincipals(settings[entry] as string).some((principal) => caller.principals.includes(principal)),
+  );
+}
+
+function rootPermissions(
+  { settingPrincipals }: PermissionsOptions,
+  kinds: readonly CompiledKind[],
+  caller: Caller,
+): readonly string[] {
+  return kinds
+    .filter(({ parent }) => parent === undefined)
+    .filter(({ name }) =>
+      settingPrincipals(`${name}_create_principals`).some((principal) => caller.principals.includes(principal)),
+    )
+    .map(({ name }) => `${name}:create`);
+}
+
+/** URIs of all objects of a kind. */
+async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly string[]> {
+  const uris: string[] = [];
+  const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
+  for (const parent of await reader.storage.listParents(kind.name)) {
+    const list = { kind: kind.name, parent };
+    const sort: SortKey[] = [{ field: idField, direction: 'ascending' }];
+    let after: readonly string[] | undefined;
+    for (;;) {
+      const page = await reader.storage.listAll(list, { filters: [], sort, limit: 1000, after });
+      for (const { id } of page.entries) uris.push(`${parent}${collection}/${id}`);
+      if (!page.more) break;
+      after = [page.entries.at(-1)!.id];
+    }
+  }
+  return uris;
+}

@@ -1,0 +1,65 @@
+// The root view: what this service is, what it can do, and who it takes the caller for.
+import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import type { Caller } from '../../engine/caller.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import { cacheHeaders } from '../target.ts';
+
+/** A feature that clients may test for. */
+export interface Capability {
+  readonly description: string;
+  readonly url: string;
+  readonly [extra: string]: JsonValue;
+}
+
+export interface RootOptions {
+  readonly projectName: string;
+  readonly projectVersion: string;
+  readonly projectDocs: string;
+  readonly httpApiVersion: string;
+  readonly versionPrefix: string;
+  readonly configFile: JsonObject | null;
+  /** Raw value of the setting, when set. */
+  readonly endOfService: string | undefined;
+  readonly publicSettings: JsonObject;
+  readonly capabilities: ReadonlyMap<string, Capability>;
+  /** What plugins add to `user`, such as the id of the personal bucket. */
+  readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
+  readonly isReadonly: boolean;
+  readonly cacheSeconds: number;
+}
+
+export function rootEndpoint(options: RootOptions): Endpoint {
+  const handle = ({ request, caller }: { request: { origin: string }; caller: Caller }): Promise<ServiceResponse> =>
+    Promise.resolve(jsonResponse(200, describe(options, request.origin, caller), rootCaching(options)));
+  return {
+    name: 'hello',
+    path: '/',
+    isResource: false,
+    operations: { GET: { id: 'server_info', handle }, HEAD: { id: 'head_server_info', handle } },
+  };
+}
+
+function rootCaching({ isReadonly, cacheSeconds }: RootOptions): Record<string, string> {
+  return isReadonly ? cacheHeaders(cacheSeconds) : {};
+}
+
+function describe(options: RootOptions, origin: string, caller: Caller): JsonObject {
+  const view: MutableJsonObject = {
+    project_name: options.projectName,
+    project_version: options.projectVersion,
+    http_api_version: options.httpApiVersion,
+    project_docs: options.projectDocs,
+    url: `${origin}${options.versionPrefix}/`,
+    config: options.configFile,
+    settings: options.publicSettings,
+    capabilities: Object.fromEntries(options.capabilities),
+  };
+  if (options.endOfService !== undefined) view['eos'] = options.endOfService;
+  if (caller.userId !== undefined) {
+    const user: MutableJsonObject = { id: caller.userId, principals: caller.principals };
+    for (const add of options.userInfo) for (const [key, value] of Object.entries(add(caller))) setKey(user, key, value);
+    view['user'] = user;
+  }
+  return view;
+}

@@ -1,0 +1,41 @@
+// Documents that the service serves as they are: its version and how to contribute to it.
+import { readFile } from 'node:fs/promises';
+import { ServiceError } from '../../core/errors.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+
+export interface StaticJson {
+  readonly name: string;
+  readonly path: string;
+  readonly operationId: string;
+  /** Files looked for in this order; a configured file stands alone. */
+  readonly files: readonly string[];
+}
+
+/** 200 with the first file that exists and holds JSON, read once; 404 when there is none. */
+export function staticJsonEndpoint({ name, path, operationId, files }: StaticJson): Endpoint {
+  let loading: Promise<string | undefined> | undefined;
+  const handle = async (): Promise<ServiceResponse> => {
+    loading ??= loadFirst(files);
+    const body = await loading;
+    if (body === undefined) throw new ServiceError('unknownPath');
+    return { status: 200, headers: {}, body };
+  };
+  return {
+    name,
+    path,
+    isResource: false,
+    operations: { GET: { id: operationId, handle }, HEAD: { id: `head_${operationId}`, handle } },
+  };
+}
+
+async function loadFirst(files: readonly string[]): Promise<string | undefined> {
+  for (const file of files) {
+    try {
+      return JSON.stringify(JSON.parse(await readFile(file, 'utf8')));
+    } catch {
+      // Absent or no JSON: the next one may do.
+    }
+  }
+  return undefined;
+}

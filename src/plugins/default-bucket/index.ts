@@ -1,0 +1,99 @@
+// The personal bucket: `/buckets/default` and everything below it stand for a bucket that belongs to the caller and
+// comes into being, with its collections, when it is first used.
+import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
+import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
+import { refusal } from '../../engine/access.ts';
+import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
+import { definePlugin, type PluginHost } from '../../http/plugin.ts';
+import { createIfMissing } from './implicit.ts';
+import { personalBucketId } from './personal-bucket.ts';
+
+const alias = '/buckets/default';
+const buckets: ListKey = { kind: 'bucket', parent: '' };
+const creating: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH'];
+
+export const defaultBucket = definePlugin({
+  name: 'default_bucket',
+  setup(host) {
+    const secret = bucketSecret(host);
+    const collectionIds = findIdGenerator(host.settings.lookup('collection_id_generator') ?? 'NameGenerator');
+    return {
+      capabilities: {
+        default_bucket: {
+          description: 'Every user has a personal bucket at /buckets/default, created when first used.',
+          url: host.documentationUrl('default_bucket'),
+        },
+      },
+      userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
+      aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host, collectionIds) }],
+    };
+  },
+});
+
+/** Personal buckets keep their ids when a deployment moves here, whichever secret it used. */
+function bucketSecret({ settings }: PluginHost): string {
+  const own = settings.get('default_bucket_hmac_secret');
+  if (own !== undefined && own !== '') return own;
+  return settings.get('default_bucket_hmac_legacy_empty') ? '' : settings.get('userid_hmac_secret');
+}
+
+async function resolve(
+  { request, path, session, caller }: AliasRequest,
+  secret: string,
+  host: PluginHost,
+  collectionIds: IdGenerator | undefined,
+): Promise<AliasedRequest> {
+  if (caller.userId === undefined) throw refusal(caller);
+  if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed');
+  const id = personalBucketId(secret, caller.userId);
+  const below = path.slice(alias.length);
+  const [, resource, childId, ...rest] = below.split('/');
+  const uri = `/buckets/${id}`;
+  if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
+  if (creating.includes(request.method)) {
+    const isCollection = resource === 'collections' && childId !== undefined && childId !== '';
+    if (isCollection && collectionIds?.match(childId) === false) {
+      throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
+    }
+    if (!(request.method === 'PUT' && below === '')) await createIfMissing(session, { list: buckets, id, uri }, caller);
+    if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
+      const list: ListKey = { kind: 'collection', parent: uri };
+      await createIfMissing(session, { list, id: childId, uri: `${uri}/collections/${childId}` }, caller);
+    }
+  } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
+    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', { details: { id, resource_name: 'bucket' } });
+  }
+  return { path: uri + below, request: replaceAliasInBody(request, below === '' ? id : undefined) };
+}
+
+/** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */
+function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
+  const body = parseQuietly(request.body);
+  const data = body === undefined ? undefined : getKey(body, 'data');
+  if (body === undefined || !isJsonObject(data) || getKey(data, 'id') !== 'default') return request;
+  if (bucketId === undefined) throw defaultIsNoId('body');
+  const replaced: MutableJsonObject = { ...body };
+  setKey(replaced, 'data', { ...data, id: bucketId });
+  return { ...request, body: RequestBody.ofValue(replaced) };
+}
+
+/** A body that is no JSON is for the engine to refuse, after it has granted access. */
+function parseQuietly(body: RequestBody): JsonObject | undefined {
+  if (body.isEmpty) return undefined;
+  try {
+    const value = body.parse();
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function defaultIsNoId(location: 'path' | 'body'): ServiceError {
+  const name = location === 'path' ? null : 'data.id';
+  return invalidParameters([{ location, name, description: 'default is no id inside the personal bucket' }]);
+}

@@ -1,0 +1,37 @@
+// `POST /__flush__` empties everything. For development and tests only: it asks for no credentials.
+import { jsonResponse } from '../../engine/exchange.ts';
+import { definePlugin } from '../../http/plugin.ts';
+
+export const flush = definePlugin({
+  name: 'flush',
+  setup(host) {
+    host.logger.warn('The flush endpoint is enabled: anybody who reaches the service can delete all data.');
+    return {
+      capabilities: {
+        flush_endpoint: {
+          description: 'POST /__flush__ deletes all data.',
+          url: host.documentationUrl('flush'),
+        },
+      },
+      endpoints: [
+        {
+          name: 'flush',
+          path: '/__flush__',
+          isResource: false,
+          operations: {
+            POST: {
+              id: 'create_flush',
+              async handle({ session }) {
+                const { storage, permission } = await session.writer();
+                await storage.flush();
+                await permission.flush();
+                await host.cache.flush();
+                return jsonResponse(202, {});
+              },
+            },
+          },
+        },
+      ],
+    };
+  },
+});

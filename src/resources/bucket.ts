@@ -1,0 +1,43 @@
+// Buckets: the containers at the root. Deleting one takes everything below it along.
+import type { ResourceKind } from '../engine/kind.ts';
+import { cascade } from './cascade.ts';
+import type { ResourceOptions } from './options.ts';
+import { checkSchemaAttributes } from './schema-attributes.ts';
+
+export function bucketKind({ cacheSeconds }: ResourceOptions): ResourceKind {
+  return {
+    name: 'bucket',
+    path: '/buckets',
+    flavour: 'shareable',
+    idGenerator: 'NameGenerator',
+    readPermission: 'read:attributes',
+    isListOpen: true,
+    permissions: {
+      names: ['read', 'write', 'collection:create', 'group:create'],
+      granted: {
+        write: [{ kind: 'bucket', entry: 'write' }],
+        read: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+        ],
+        'read:attributes': [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+          { kind: 'bucket', entry: 'collection:create' },
+          { kind: 'bucket', entry: 'group:create' },
+        ],
+        'collection:create': [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'collection:create' },
+        ],
+        'group:create': [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'group:create' },
+        ],
+      },
+    },
+    checkAttributes: checkSchemaAttributes(['collection:schema', 'group:schema', 'record:schema']),
+    cacheSeconds: () => Promise.resolve(cacheSeconds('bucket_cache_expires_seconds')),
+    afterChange: cascade,
+  };
+}

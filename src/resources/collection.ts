@@ -1,0 +1,70 @@
+// Collections: lists of records inside a bucket, with an optional JSON schema for them.
+import { ExactNumber, getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import type { Complain, ResourceKind } from '../engine/kind.ts';
+import { cascade } from './cascade.ts';
+import type { ResourceOptions } from './options.ts';
+import { checkSchemaAttributes } from './schema-attributes.ts';
+import { validateByBucket } from './schema-validation.ts';
+
+export function collectionKind({ cacheSeconds, validatesSchemas }: ResourceOptions): ResourceKind {
+  return {
+    name: 'collection',
+    path: '/buckets/{bucket_id}/collections',
+    flavour: 'shareable',
+    parent: 'bucket',
+    idGenerator: 'NameGenerator',
+    readPermission: 'read:attributes',
+    permissions: {
+      names: ['read', 'write', 'record:create'],
+      granted: {
+        write: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'collection', entry: 'write' },
+        ],
+        read: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+          { kind: 'collection', entry: 'write' },
+          { kind: 'collection', entry: 'read' },
+        ],
+        'read:attributes': [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+          { kind: 'collection', entry: 'write' },
+          { kind: 'collection', entry: 'read' },
+          { kind: 'collection', entry: 'record:create' },
+        ],
+        'record:create': [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'collection', entry: 'write' },
+          { kind: 'collection', entry: 'record:create' },
+        ],
+      },
+    },
+    checkAttributes: (attributes, complain) => checkCacheExpires(checkSchema(attributes, complain), complain),
+    ...(validatesSchemas ? { beforeWrite: validateByBucket('collection:schema') } : {}),
+    cacheSeconds: () => Promise.resolve(cacheSeconds('collection_cache_expires_seconds')),
+    afterChange: cascade,
+  };
+}
+
+const checkSchema = checkSchemaAttributes(['schema']);
+
+/** `cache_expires` becomes an integer; `null` takes it away. */
+function checkCacheExpires(attributes: JsonObject, complain: Complain): JsonObject {
+  const value = getKey(attributes, 'cache_expires');
+  if (value === undefined) return attributes;
+  const completed: MutableJsonObject = { ...attributes };
+  delete completed['cache_expires'];
+  if (value === null) return completed;
+  const seconds = toInteger(value);
+  if (seconds === undefined) complain('cache_expires', 'expected a number of seconds');
+  else setKey(completed, 'cache_expires', seconds);
+  return completed;
+}
+
+function toInteger(value: JsonValue): number | undefined {
+  if (value instanceof ExactNumber) return toInteger(value.valueOf());
+  if (typeof value === 'number') return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : undefined;
+  return typeof value === 'string' && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
+}

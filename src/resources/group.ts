@@ -1,0 +1,77 @@
+// Groups: named lists of users inside a bucket. Their URI is a principal that the members hold.
+import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
+import { EVERYONE } from '../core/permissions/principals.ts';
+import type { Change, Complain, ResourceKind } from '../engine/kind.ts';
+import type { Writer } from '../engine/session.ts';
+import type { ResourceOptions } from './options.ts';
+import { validateByBucket } from './schema-validation.ts';
+
+export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): ResourceKind {
+  return {
+    name: 'group',
+    path: '/buckets/{bucket_id}/groups',
+    flavour: 'shareable',
+    parent: 'bucket',
+    idGenerator: 'NameGenerator',
+    permissions: {
+      names: ['read', 'write'],
+      granted: {
+        write: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'group', entry: 'write' },
+        ],
+        read: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+          { kind: 'group', entry: 'write' },
+          { kind: 'group', entry: 'read' },
+        ],
+      },
+    },
+    checkAttributes: checkMembers,
+    ...(validatesSchemas ? { beforeWrite: validateByBucket('group:schema') } : {}),
+    cacheSeconds: () => Promise.resolve(cacheSeconds('group_cache_expires_seconds')),
+    afterChange: updateMemberships,
+  };
+}
+
+function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
+  const members = getKey(attributes, 'members');
+  if (members === undefined) {
+    const completed: MutableJsonObject = { ...attributes };
+    setKey(completed, 'members', []);
+    return completed;
+  }
+  if (!Array.isArray(members)) complain('members', 'expected a list of user ids');
+  else {
+    members.forEach((member: JsonValue, index) => {
+      const fault = memberFault(member);
+      if (fault !== undefined) complain(`members.${index}`, fault);
+    });
+  }
+  return attributes;
+}
+
+function memberFault(member: JsonValue): string | undefined {
+  if (typeof member !== 'string') return 'expected a text';
+  if (member === '') return 'expected a user id, not an empty text';
+  if (member === EVERYONE) return `${EVERYONE} cannot be a member`;
+  if (member.startsWith('/buckets/')) return 'a group cannot be a member of a group';
+  return undefined;
+}
+
+/** Memberships follow the list of members, in the same transaction. */
+async function updateMemberships({ uri, old, new: entry }: Change, { permission }: Writer): Promise<void> {
+  if (isTombstone(entry)) return permission.removePrincipal(uri);
+  const before = membersOf(old);
+  const after = membersOf(entry);
+  for (const member of after) if (!before.has(member)) await permission.addUserPrincipal(member, uri);
+  for (const member of before) if (!after.has(member)) await permission.removeUserPrincipal(member, uri);
+}
+
+function membersOf(entry: StoredEntry | undefined): ReadonlySet<string> {
+  if (entry === undefined || isTombstone(entry)) return new Set();
+  const members = getKey(entry.attributes, 'members');
+  return new Set(Array.isArray(members) ? members.filter((member) => typeof member === 'string') : []);
+}

@@ -1,0 +1,51 @@
+// Records: the schemaless objects everything else is there for.
+import { getKey } from '../base/json.ts';
+import type { Context } from '../engine/context.ts';
+import type { ResourceKind } from '../engine/kind.ts';
+import type { ResourceOptions } from './options.ts';
+import { validateRecord } from './schema-validation.ts';
+
+export function recordKind(options: ResourceOptions): ResourceKind {
+  return {
+    name: 'record',
+    path: '/buckets/{bucket_id}/collections/{collection_id}/records',
+    flavour: 'shareable',
+    parent: 'collection',
+    idGenerator: 'RelaxedUUID',
+    permissions: {
+      names: ['read', 'write'],
+      granted: {
+        write: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'collection', entry: 'write' },
+          { kind: 'record', entry: 'write' },
+        ],
+        read: [
+          { kind: 'bucket', entry: 'write' },
+          { kind: 'bucket', entry: 'read' },
+          { kind: 'collection', entry: 'write' },
+          { kind: 'collection', entry: 'read' },
+          { kind: 'record', entry: 'write' },
+          { kind: 'record', entry: 'read' },
+        ],
+      },
+    },
+    ...(options.validatesSchemas ? { beforeWrite: validateRecord } : {}),
+    cacheSeconds: (context) => recordCacheSeconds(options, context),
+  };
+}
+
+/** The most particular setting, or what the collection says when that is more. */
+async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Context): Promise<number | undefined> {
+  const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
+  const bySetting =
+    cacheSeconds(`${bucket}.${collection}.record_cache_expires_seconds`) ??
+    cacheSeconds(`${bucket}.record_cache_expires_seconds`) ??
+    cacheSeconds('record_cache_expires_seconds') ??
+    cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
+    cacheSeconds(`${bucket}_record_cache_expires_seconds`);
+  const list = { kind: 'collection', parent: `/buckets/${bucket}` };
+  const stored = await context.session.reader.storage.get(list, collection);
+  const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
+  return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
+}

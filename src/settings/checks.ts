@@ -1,0 +1,58 @@
+// What no single setting can tell: settings that must fit each other.
+import { coreFamilies } from './families.ts';
+import type { Layer } from './layers.ts';
+import { text } from './readers.ts';
+import { resolveKey, soundsSecret, type Report } from './resolve.ts';
+import { findSqliteFile } from './sqlite-file.ts';
+import { coreSettings, type CoreValues } from './table.ts';
+
+/** Adds problems and warnings about settings that do not fit each other. */
+export function checkTogether(values: CoreValues, layers: readonly Layer[], report: Report): void {
+  checkFamilies(layers, report);
+  checkSecret(values, layers, report);
+  checkSqliteFiles(values, report);
+  if (values.http_scheme === 'http') {
+    report.warnings.push('http_scheme is http: passwords travel in the open unless a proxy adds TLS');
+  }
+  if (values.flush_endpoint_enabled) {
+    report.warnings.push('flush_endpoint_enabled is on: anybody can delete everything with one request');
+  }
+}
+
+/** Names that no table lists are looked up when needed; those a file gives are read now, to be reported with the rest. */
+function checkFamilies(layers: readonly Layer[], report: Report): void {
+  for (const key of new Set(layers.flatMap((layer) => layer.keys))) {
+    if (Object.hasOwn(coreSettings, key)) continue;
+    const reader = coreFamilies.find(({ pattern }) => pattern.test(key))?.reader;
+    if (reader !== undefined) resolveKey(layers, [key], reader, { report, isSecret: soundsSecret(key) });
+  }
+}
+
+/** Basic authentication without a secret would let anybody compute the user id of known credentials. */
+function checkSecret(values: CoreValues, layers: readonly Layer[], report: Report): void {
+  if (values.userid_hmac_secret !== '') return;
+  const needy = values['multiauth.policies'].filter((policy) => {
+    const silent: Report = { problems: [], warnings: [] };
+    const { value } = resolveKey(layers, [`multiauth.policy.${policy}.use`], text(), { report: silent, isSecret: true });
+    const use = value ?? policy;
+    return use === 'basicauth' || use.endsWith('BasicAuthAuthenticationPolicy');
+  });
+  if (needy.length > 0) {
+    report.problems.push({
+      name: 'userid_hmac_secret',
+      message: `must be set to a long random text, because the policy ${needy.join(', ')} derives user ids from it`,
+    });
+  } else if (values['multiauth.policies'].length > 0) {
+    report.warnings.push('userid_hmac_secret is not set');
+  }
+}
+
+function checkSqliteFiles(values: CoreValues, report: Report): void {
+  for (const kind of ['storage', 'permission', 'cache'] as const) {
+    if (values[`${kind}_backend`] !== 'sqlite' || findSqliteFile(values[`${kind}_url`]) !== undefined) continue;
+    report.problems.push({
+      name: `${kind}_url`,
+      message: 'expected a file, sqlite:relative/file, or sqlite:///absolute/file',
+    });
+  }
+}

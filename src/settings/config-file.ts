@@ -1,0 +1,158 @@
+// A configuration file, INI or TOML, as a flat list of settings with the place of each.
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, extname, resolve } from 'node:path';
+import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
+import { SettingsError, type Problem } from './problems.ts';
+import { readToml } from './toml.ts';
+
+/** One setting of a file, its key as written. */
+export interface FileEntry {
+  readonly key: string;
+  readonly text: string;
+  /** `coffer.ini line 3` */
+  readonly from: string;
+}
+
+/** What the root view tells about the file. */
+export interface FileIdentity {
+  /** Its name without folders. */
+  readonly name: string;
+  /** SHA-256 of its bytes in hex. */
+  readonly hash: string;
+  /** When it was changed last, UTC in whole seconds without zone: `2026-11-21T03:50:00`. */
+  readonly modified: string;
+}
+
+export interface ConfigFile {
+  readonly identity: FileIdentity;
+  readonly entries: readonly FileEntry[];
+  /** What a section of another program says (`[server:main]`); used when nothing else sets it. */
+  readonly fallbacks: readonly FileEntry[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a file; `.toml` is TOML, everything else INI.
+ *
+ * @throws SettingsError when it is missing, unreadable or malformed
+ */
+export function readConfigFile(path: string): ConfigFile {
+  const name = basename(path);
+  const { bytes, modified } = readBytes(path);
+  const identity: FileIdentity = {
+    name,
+    hash: createHash('sha256').update(bytes).digest('hex'),
+    modified: modified.toISOString().slice(0, 19),
+  };
+  const content = decode(bytes, name);
+  if (extname(path).toLowerCase() === '.toml') {
+    return { identity, entries: readToml(content, name), fallbacks: [], warnings: [] };
+  }
+  return { identity, ...readIni(content, name, resolve(path)) };
+}
+
+function readBytes(path: string): { readonly bytes: Buffer; readonly modified: Date } {
+  try {
+    return { bytes: readFileSync(path), modified: statSync(path).mtime };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const reason = code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})`;
+    throw new SettingsError([{ message: reason, from: `configuration file ${path}` }]);
+  }
+}
+
+function decode(bytes: Buffer, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new SettingsError([{ message: 'the file is not UTF-8 text', from: name }]);
+  }
+}
+
+/** Sections that may hold the settings; the first one there is taken. */
+const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
+
+function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
+  const document = parseIni(content);
+  if (document.problems.length > 0) {
+    throw new SettingsError(document.problems.map(({ line, message }) => ({ message, from: `${name} line ${line}` })));
+  }
+  const section = chooseSection(document, name);
+  const context = { name, path, defaults: entriesOf(document, 'DEFAULT') };
+  const problems: Problem[] = [];
+  const entries = (section?.entries ?? []).flatMap((entry) => {
+    const text = expand(entry, section?.entries ?? [], context, problems);
+    return text === undefined ? [] : [{ key: entry.key, text, from: `${name} line ${entry.line}` }];
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  const unused = settingsSections.filter((candidate) => candidate !== section?.name && hasSection(document, candidate));
+  return {
+    entries,
+    fallbacks: readServerSection(document, context),
+    warnings: unused.map((candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`),
+  };
+}
+
+function chooseSection(document: IniDocument, name: string): IniSection | undefined {
+  for (const candidate of settingsSections) {
+    const found = document.sections.find((section) => section.name === candidate);
+    if (found !== undefined) return found;
+  }
+  const loose = document.sections.find((section) => section.name === '');
+  if (loose !== undefined && loose.entries.length > 0) return loose;
+  const apps = document.sections.filter((section) => section.name.startsWith('app:'));
+  if (apps.length === 1) return apps[0];
+  const others = document.sections.filter(({ name: other }) => other !== '' && other !== 'DEFAULT');
+  if (others.length === 0) return undefined;
+  throw new SettingsError([{ message: 'no section holds the settings; expected [app:main]', from: name }]);
+}
+
+function hasSection(document: IniDocument, name: string): boolean {
+  return document.sections.some((section) => section.name === name);
+}
+
+function entriesOf(document: IniDocument, name: string): readonly IniEntry[] {
+  return document.sections.find((section) => section.name === name)?.entries ?? [];
+}
+
+interface IniContext {
+  readonly name: string;
+  readonly path: string;
+  readonly defaults: readonly IniEntry[];
+}
+
+function expand(
+  entry: IniEntry,
+  siblings: readonly IniEntry[],
+  context: IniContext,
+  problems: Problem[],
+): string | undefined {
+  const find = (wanted: string): string | undefined => {
+    if (wanted === 'here') return dirname(context.path).replaceAll('%', '%%');
+    if (wanted === '__file__') return context.path.replaceAll('%', '%%');
+    return [...siblings, ...context.defaults].find(({ key }) => key === wanted)?.text;
+  };
+  try {
+    return interpolate(entry.text, find);
+  } catch (error) {
+    if (!(error instanceof InterpolationError)) throw error;
+    problems.push({ name: entry.key, message: error.message, from: `${context.name} line ${entry.line}` });
+    return undefined;
+  }
+}
+
+/** Port and host of the web server that a file of the reference server configures. */
+function readServerSection(document: IniDocument, context: IniContext): readonly FileEntry[] {
+  const siblings = entriesOf(document, 'server:main');
+  return [
+    ['port', 'http_port'],
+    ['host', 'host'],
+  ].flatMap(([theirs, ours]) => {
+    const entry = siblings.find(({ key }) => key === theirs);
+    // What cannot be expanded was meant for variables of another program's command line; it is not for us then.
+    const text = entry === undefined ? undefined : expand(entry, siblings, context, []);
+    if (entry === undefined || text === undefined) return [];
+    return [{ key: ours!, text, from: `${context.name} line ${entry.line}` }];
+  });
+}

@@ -1,0 +1,119 @@
+// Loading: finds the configuration file, stacks the sources, reads the table, and reports everything that is wrong at
+// once. From the lowest: defaults, the profile without configuration, file, environment, command line.
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { checkTogether } from './checks.ts';
+import { readConfigFile, type ConfigFile } from './config-file.ts';
+import type { SettingsTable } from './definition.ts';
+import {
+  environmentLayer,
+  fileLayer,
+  fileVariables,
+  platformLayer,
+  valuesLayer,
+  type Environment,
+  type Layer,
+} from './layers.ts';
+import { SettingsError } from './problems.ts';
+import { profileLayer } from './profile.ts';
+import { resolveTable, type Report } from './resolve.ts';
+import { Settings } from './settings.ts';
+import { coreSettings } from './table.ts';
+
+export interface LoadOptions {
+  /** Configuration file named on the command line. */
+  readonly configFile?: string | undefined;
+  /** Settings given on the command line, by name; nothing stands above them. */
+  readonly overrides?: Readonly<Record<string, string>>;
+  readonly environment?: Environment;
+  /** Folder that default files and the data folder are looked for in. */
+  readonly cwd?: string;
+  /** Tables of plugins, checked together with the core's. */
+  readonly tables?: readonly SettingsTable[];
+}
+
+/** Files that are read when none is named, in this order, below the working folder. */
+export const defaultFiles = ['coffer.toml', 'coffer.ini', 'config/coffer.toml', 'config/coffer.ini', 'config/svc.ini'] as const;
+
+/**
+ * The settings of a service, from all sources.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function loadSettings(options: LoadOptions = {}): Settings {
+  const { environment = process.env, cwd = process.cwd(), overrides = {}, tables = [] } = options;
+  const report: Report = { problems: [], warnings: [] };
+  const path = findConfigFile({ configFile: options.configFile, environment, cwd }, report);
+  const file = path === undefined ? undefined : readConfigFile(path);
+  const ours = environmentLayer(environment, 'SVC_');
+  const theirs = environmentLayer(environment, 'KINTO_');
+  if (theirs.names.length > 0) {
+    report.warnings.push(`environment variables with the prefix KINTO_ are deprecated, write SVC_: ${theirs.names.join(', ')}`);
+  }
+  const layers = [
+    valuesLayer(overrides, 'command line'),
+    ours,
+    theirs,
+    platformLayer(environment),
+    ...(file === undefined ? [profileLayer(cwd)] : layersOfFile(file, report)),
+  ];
+  return settle({ layers, environmentNames: [...ours.names, ...theirs.names], file, tables }, report);
+}
+
+/**
+ * Settings from values a program holds, without files, environment or profile.
+ *
+ * @throws SettingsError naming everything that is wrong
+ */
+export function settingsOf(values: Readonly<Record<string, string>>, tables: readonly SettingsTable[] = []): Settings {
+  const report: Report = { problems: [], warnings: [] };
+  const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
+  return settle({ layers: [fileLayer(entries, report.problems)], environmentNames: [], file: null, tables }, report);
+}
+
+interface Stack {
+  readonly layers: readonly Layer[];
+  readonly environmentNames: readonly string[];
+  /** `undefined`: there is none, and the profile is in force; `null`: files do not matter. */
+  readonly file: ConfigFile | undefined | null;
+  readonly tables: readonly SettingsTable[];
+}
+
+function settle({ layers, environmentNames, file, tables }: Stack, report: Report): Settings {
+  const values = resolveTable(layers, coreSettings, report);
+  for (const table of tables) resolveTable(layers, table, report);
+  checkTogether(values, layers, report);
+  if (report.problems.length > 0) throw new SettingsError(report.problems);
+  return new Settings({
+    layers,
+    environmentNames,
+    values,
+    file: file?.identity ?? null,
+    warnings: report.warnings,
+    isZeroConfig: file === undefined,
+  });
+}
+
+function layersOfFile(file: ConfigFile, report: Report): readonly Layer[] {
+  const layer = fileLayer(file.entries, report.problems);
+  report.warnings.push(...file.warnings);
+  if (layer.deprecated.length > 0) {
+    report.warnings.push(`${file.identity.name}: the prefix kinto. is deprecated, leave it out: ${layer.deprecated.join(', ')}`);
+  }
+  return [layer, fileLayer(file.fallbacks, report.problems)];
+}
+
+/** The file named on the command line, else in the environment, else a default one that is there. */
+export function findConfigFile(
+  { configFile, environment, cwd }: { configFile: string | undefined; environment: Environment; cwd: string },
+  report?: Report,
+): string | undefined {
+  if (configFile !== undefined) return resolve(cwd, configFile);
+  for (const name of fileVariables) {
+    const path = environment[name];
+    if (path === undefined || path === '') continue;
+    if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
+    return resolve(cwd, path);
+  }
+  return defaultFiles.map((name) => join(cwd, name)).find((path) => existsSync(path));
+}

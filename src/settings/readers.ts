@@ -1,0 +1,248 @@
+// Typed readers: how the text of one setting becomes a value. A reader never throws; it says what it expected, so that
+// every wrong setting can be reported together.
+
+/** What a reader makes of a text. */
+export type Reading<T> =
+  | { readonly kind: 'value'; readonly value: T; readonly note?: string }
+  /** Given but empty, which counts as not given at all. */
+  | { readonly kind: 'unset' }
+  | { readonly kind: 'wrong'; readonly expected: string };
+
+export interface Reader<T> {
+  /** What the setting takes, as a noun phrase for documentation and error messages. */
+  readonly form: string;
+  /** Reads text as it stands in a file or in the environment, with blanks around it already taken off. */
+  readonly read: (text: string) => Reading<T>;
+}
+
+const unset: Reading<never> = { kind: 'unset' };
+
+function value<T>(of: T, note?: string): Reading<T> {
+  return note === undefined ? { kind: 'value', value: of } : { kind: 'value', value: of, note };
+}
+
+function wrong(expected: string): Reading<never> {
+  return { kind: 'wrong', expected };
+}
+
+/** The text behind JSON spelling: `"a b"` is `a b`, `null` is empty, everything else is what it looks like. */
+function unwrap(text: string): string {
+  if (text === 'null') return '';
+  if (!text.startsWith('"')) return text;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'string' ? parsed : text;
+  } catch {
+    return text;
+  }
+}
+
+/** A reader for one text that is tested and turned into a value by `convert`; `undefined` means it is not acceptable. */
+function scalar<T>(form: string, convert: (text: string) => T | undefined): Reader<T> {
+  return {
+    form,
+    read(text) {
+      const unwrapped = unwrap(text);
+      if (unwrapped === '') return unset;
+      const converted = convert(unwrapped);
+      return converted === undefined ? wrong(form) : value(converted);
+    },
+  };
+}
+
+/** Any text. */
+export function text(form = 'text'): Reader<string> {
+  return scalar(form, (given) => given);
+}
+
+/** A text that matches the pattern as a whole. */
+export function matching(pattern: RegExp, form: string): Reader<string> {
+  return scalar(form, (given) => (pattern.test(given) ? given : undefined));
+}
+
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A whole number. */
+export function integer(range: Range = {}): Reader<number> {
+  return scalar(withRange('a whole number', range), (given) =>
+    /^[+-]?\d{1,16}$/.test(given) ? within(Number(given), range) : undefined,
+  );
+}
+
+/** A number, with or without a fraction. */
+export function number(range: Range = {}): Reader<number> {
+  return scalar(withRange('a number', range), (given) =>
+    /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(given) ? within(Number(given), range) : undefined,
+  );
+}
+
+const secondsOf: Readonly<Record<string, number>> = { '': 1, ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** A length of time in seconds; the units `ms`, `s`, `m`, `h` and `d` are understood: `90`, `1.5`, `250ms`, `2m`. */
+export function duration(range: Range = {}): Reader<number> {
+  const form = `${withRange('a number of seconds', range)} (or with a unit, as in 500ms, 30s, 5m)`;
+  return scalar(form, (given) => {
+    const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)$/.exec(given);
+    const factor = match === null ? undefined : secondsOf[match[2] ?? ''];
+    return match === null || factor === undefined ? undefined : within(Number(match[1]) * factor, range);
+  });
+}
+
+function within(given: number, { min = -Number.MAX_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range): number | undefined {
+  return given >= min && given <= max ? given : undefined;
+}
+
+function withRange(noun: string, { min, max }: Range): string {
+  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`;
+  if (min !== undefined) return `${noun}, ${min} or more`;
+  if (max !== undefined) return `${noun}, ${max} or less`;
+  return noun;
+}
+
+const yes = new Set(['true', 't', 'yes', 'y', 'on', '1']);
+const no = new Set(['false', 'f', 'no', 'n', 'off', '0']);
+
+/** Yes or no, in the spellings of settings.md §1. */
+export function flag(): Reader<boolean> {
+  return scalar('true or false', (given) => {
+    const lower = given.toLowerCase();
+    return yes.has(lower) ? true : no.has(lower) ? false : undefined;
+  });
+}
+
+/** Words separated by blanks, commas or newlines, or a JSON array of texts. Given but empty is the empty list. */
+export function list(form = 'words separated by spaces or commas'): Reader<readonly string[]> {
+  return {
+    form,
+    read(given) {
+      if (!given.startsWith('[')) return value(splitWords(unwrap(given)));
+      const items = parseArray(given);
+      if (items === 'malformed') return value(splitWords(given));
+      return items === 'mixed' ? wrong(form) : value(items);
+    },
+  };
+}
+
+function splitWords(given: string): readonly string[] {
+  return given.split(/[\s,]+/).filter((word) => word !== '');
+}
+
+function parseArray(given: string): readonly string[] | 'malformed' | 'mixed' {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(given);
+  } catch {
+    return 'malformed';
+  }
+  if (!Array.isArray(parsed)) return 'malformed';
+  const items: string[] = [];
+  for (const item of parsed as readonly unknown[]) {
+    if (typeof item !== 'string' && typeof item !== 'number' && typeof item !== 'boolean') return 'mixed';
+    items.push(String(item));
+  }
+  return items;
+}
+
+/** A list whose words are renamed one by one; the second part of an answer is a line for the log. */
+export function renamedList(
+  rename: (word: string) => readonly [name: string, note?: string],
+  form?: string,
+): Reader<readonly string[]> {
+  const words = list(form);
+  return {
+    form: words.form,
+    read(given) {
+      const reading = words.read(given);
+      if (reading.kind !== 'value') return reading;
+      const renamed = reading.value.map(rename);
+      const notes = renamed.flatMap(([, note]) => (note === undefined ? [] : [note]));
+      return value(
+        renamed.map(([name]) => name),
+        notes.length === 0 ? undefined : notes.join('; '),
+      );
+    },
+  };
+}
+
+/** One of a few words, exactly as written. */
+export function choice<const T extends string>(...words: readonly T[]): Reader<T> {
+  return scalar(words.length === 1 ? words[0]! : `one of ${words.join(', ')}`, (given) =>
+    words.find((word) => word === given),
+  );
+}
+
+/**
+ * One of a few words, also as the last part of a dotted path, as deployments of the reference server write it:
+ * `kinto.core.storage.memory` for `memory`.
+ *
+ * @param options.isDeprecated whether the dotted spelling is worth a line in the log
+ */
+export function dottedChoice<const T extends string>(
+  words: readonly T[],
+  options: { readonly isDeprecated: boolean; readonly hint?: string },
+): Reader<T> {
+  const form = `one of ${words.join(', ')}`;
+  const expected = options.hint === undefined ? form : `${form} (${options.hint})`;
+  return {
+    form,
+    read(given) {
+      const unwrapped = unwrap(given);
+      if (unwrapped === '') return unset;
+      const last = unwrapped.slice(unwrapped.lastIndexOf('.') + 1);
+      const word = words.find((candidate) => candidate === last);
+      if (word === undefined) return wrong(expected);
+      if (word === unwrapped || !options.isDeprecated) return value(word);
+      return value(word, `${unwrapped} is deprecated, write ${word}`);
+    },
+  };
+}
+
+/** A whole number out of a few. */
+export function numberChoice<const T extends number>(...numbers: readonly T[]): Reader<T> {
+  return scalar(`one of ${numbers.join(', ')}`, (given) => numbers.find((candidate) => String(candidate) === given));
+}
+
+/** A point in time together with the text it was given as. */
+export interface DateSetting {
+  readonly text: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly time: number;
+}
+
+/** A date of ISO 8601, with or without a time; without a zone it is UTC. */
+export function date(): Reader<DateSetting> {
+  return scalar('a date such as 2027-12-31 or 2027-12-31T12:00:00Z', (given) => {
+    const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(given);
+    if (match === null) return undefined;
+    const time = Date.parse(`${match[1]}T${match[2] ?? '00:00'}${match[3] ?? 'Z'}`);
+    const isReal = Number.isFinite(time) && new Date(`${match[1]}T00:00Z`).toISOString().startsWith(match[1]!);
+    return isReal ? { text: given, time } : undefined;
+  });
+}
+
+/** An address that a browser can follow. */
+export function url(): Reader<string> {
+  return scalar('a URL that starts with http:// or https://', (given) => {
+    const parsed = URL.canParse(given) ? new URL(given) : undefined;
+    return parsed?.protocol === 'http:' || parsed?.protocol === 'https:' ? given : undefined;
+  });
+}
+
+/** The same for a setting that may have no value at all. */
+export function optional<T>(reader: Reader<T>): Reader<T | undefined> {
+  return reader;
+}
+
+/** The same, where an empty text is an answer of its own (none, no limit) that replaces the default. */
+export function orNone<T>(reader: Reader<T>): Reader<T | undefined> {
+  return {
+    form: `${reader.form}, or empty`,
+    read(given) {
+      const reading = reader.read(given);
+      return reading.kind === 'unset' ? value(undefined) : reading;
+    },
+  };
+}

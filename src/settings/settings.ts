@@ -1,0 +1,114 @@
+// The settings of a running service: typed values of the table, and lookups by name for the families of names that no
+// table can list.
+import { formatValue, type SettingsTable, type ValuesOf } from './definition.ts';
+import type { FileIdentity } from './config-file.ts';
+import type { SettingsFamily } from './families.ts';
+import type { Layer } from './layers.ts';
+import { SettingsError } from './problems.ts';
+import { flag, list, text, type Reader } from './readers.ts';
+import { resolveKey, resolveTable, soundsSecret, type Report } from './resolve.ts';
+import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
+import { findUnknown, type Vocabulary } from './unknown.ts';
+
+/** What settings are made from; see `loadSettings`. */
+export interface SettingsParts {
+  readonly layers: readonly Layer[];
+  readonly environmentNames: readonly string[];
+  readonly values: CoreValues;
+  readonly file: FileIdentity | null;
+  readonly warnings: readonly string[];
+  readonly isZeroConfig: boolean;
+}
+
+export class Settings {
+  /** What the root view tells about the configuration file; `null` when none is used. */
+  readonly file: FileIdentity | null;
+  /** Lines for the log: deprecated spellings and the like. Unknown names are in `findUnknownKeys`. */
+  readonly warnings: readonly string[];
+  /** Whether the profile for starting without configuration is in force. */
+  readonly isZeroConfig: boolean;
+  readonly #parts: SettingsParts;
+
+  constructor(parts: SettingsParts) {
+    this.#parts = parts;
+    this.file = parts.file;
+    this.warnings = parts.warnings;
+    this.isZeroConfig = parts.isZeroConfig;
+  }
+
+  /** The value of a setting of the core. */
+  get<K extends keyof CoreTable>(key: K): CoreValues[K] {
+    return this.#parts.values[key];
+  }
+
+  /** All values of the core. */
+  get values(): CoreValues {
+    return this.#parts.values;
+  }
+
+  /** Names and values that the root view shows, without prefix. */
+  get public(): Readonly<Record<string, unknown>> {
+    const entries = Object.entries(coreSettings satisfies SettingsTable);
+    return Object.fromEntries(
+      entries.filter(([, row]) => row.isPublic).map(([key]) => [key, this.#parts.values[key as keyof CoreTable]]),
+    );
+  }
+
+  /** The text of any setting, listed in the table or not; the default of a listed one; else `undefined`. */
+  lookup(key: string): string | undefined {
+    const found = this.lookupWith(text(), key);
+    if (found !== undefined) return found;
+    return this.#parts.layers.some((layer) => layer.find(key) !== undefined) ? '' : undefined;
+  }
+
+  /** The words of any setting that is a list; `undefined` when it is not set, empty when set to nothing. */
+  lookupList(key: string): readonly string[] | undefined {
+    return this.lookupWith(list(), key);
+  }
+
+  /** A setting that says yes or no. */
+  lookupFlag(key: string): boolean | undefined {
+    return this.lookupWith(flag(), key);
+  }
+
+  /**
+   * The value of any setting as the reader has it; the default of a listed one; `undefined` when it is not set.
+   *
+   * @throws SettingsError when it is set to something else than the reader expects
+   */
+  lookupWith<T>(reader: Reader<T>, key: string): T | undefined {
+    const report: Report = { problems: [], warnings: [] };
+    const row: SettingsTable[string] | undefined = Object.hasOwn(coreSettings, key)
+      ? coreSettings[key as keyof CoreTable]
+      : undefined;
+    const isSecret = row?.isSecret ?? soundsSecret(key);
+    const { value, isGiven } = resolveKey(this.#parts.layers, [key, ...(row?.aliases ?? [])], reader, { report, isSecret });
+    if (report.problems.length > 0) throw new SettingsError(report.problems);
+    if (isGiven || row?.default === undefined) return value;
+    const reading = reader.read(formatValue(row.default));
+    return reading.kind === 'value' ? reading.value : undefined;
+  }
+
+  /** Names given by file, command line or profile; the environment cannot be listed, it is asked by name. */
+  keys(): readonly string[] {
+    return [...new Set(this.#parts.layers.flatMap((layer) => layer.keys))].toSorted();
+  }
+
+  /**
+   * The typed values of a table that is not the core's, such as a plugin's.
+   *
+   * @throws SettingsError naming everything that is wrong in it
+   */
+  read<T extends SettingsTable>(table: T): ValuesOf<T> {
+    const report: Report = { problems: [], warnings: [] };
+    const values = resolveTable(this.#parts.layers, table, report);
+    if (report.problems.length > 0) throw new SettingsError(report.problems);
+    return values;
+  }
+
+  /** A line for each given name that neither the core nor the plugins know, with the nearest known one. */
+  findUnknownKeys(tables: readonly SettingsTable[] = [], families: readonly SettingsFamily[] = []): readonly string[] {
+    const vocabulary: Vocabulary = { tables: [coreSettings, ...tables], families };
+    return findUnknown(this.#parts.layers, this.#parts.environmentNames, vocabulary);
+  }
+}

@@ -1,0 +1,75 @@
+// Settings in TOML: tables are flattened with points, arrays become lists, and everything ends as the text that the
+// readers understand.
+import { parse, TomlDate, TomlError, type TomlValueWithoutBigInt } from 'smol-toml';
+import type { FileEntry } from './config-file.ts';
+import { SettingsError, type Problem } from './problems.ts';
+
+/** Top tables that may hold everything, so that the file can be shared with other programs. */
+const topTables = ['coffer', 'svc'];
+
+/**
+ * The settings of a TOML document.
+ *
+ * @throws SettingsError when it is malformed, or holds something that is no setting
+ */
+export function readToml(content: string, name: string): readonly FileEntry[] {
+  const document = parseToml(content, name);
+  const entries: FileEntry[] = [];
+  const problems: Problem[] = [];
+  for (const [key, value] of Object.entries(document)) {
+    const isTop = topTables.includes(key) && isTable(value);
+    flatten(isTop ? [] : [key], value, { name, entries, problems });
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return entries;
+}
+
+function parseToml(content: string, name: string): Readonly<Record<string, TomlValueWithoutBigInt>> {
+  try {
+    return parse(content.replace(/^\uFEFF/, ''), { maxDepth: 20 });
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // Only the first line of the message: the others quote the file, which holds secrets.
+    const reason = error.message.split('\n', 1)[0] ?? 'malformed';
+    throw new SettingsError([{ message: reason, from: `${name} line ${error.line}` }]);
+  }
+}
+
+interface Flattening {
+  readonly name: string;
+  readonly entries: FileEntry[];
+  readonly problems: Problem[];
+}
+
+function flatten(path: readonly string[], value: TomlValueWithoutBigInt, into: Flattening): void {
+  if (isTable(value)) {
+    for (const [key, member] of Object.entries(value)) flatten([...path, key], member, into);
+    return;
+  }
+  const key = path.join('.');
+  const text = formatScalar(value);
+  if (text === undefined) {
+    into.problems.push({ name: key, from: into.name, message: 'expected a text, a number, true or false, or a list of them' });
+  } else {
+    into.entries.push({ key, text, from: into.name });
+  }
+}
+
+function isTable(value: TomlValueWithoutBigInt): value is { readonly [key: string]: TomlValueWithoutBigInt } {
+  return typeof value === 'object' && !Array.isArray(value) && !(value instanceof TomlDate);
+}
+
+function formatScalar(value: TomlValueWithoutBigInt): string | undefined {
+  if (typeof value === 'string') return formatText(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof TomlDate) return value.toISOString();
+  if (!Array.isArray(value)) return undefined;
+  const isFlat = value.every((item) => ['string', 'number', 'boolean'].includes(typeof item));
+  return isFlat ? JSON.stringify(value) : undefined;
+}
+
+/** A text that would be taken for JSON is quoted once more, so that it arrives as it is. */
+function formatText(value: string): string {
+  const trimmed = value.trim();
+  return trimmed === 'null' || trimmed.startsWith('"') || trimmed !== value ? JSON.stringify(value) : value;
+}

@@ -1,0 +1,87 @@
+// Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
+import { environmentName, type SettingsTable } from './definition.ts';
+import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
+import type { Layer } from './layers.ts';
+
+export interface Vocabulary {
+  readonly tables: readonly SettingsTable[];
+  /** Beside those of the core. */
+  readonly families: readonly SettingsFamily[];
+}
+
+/** A line for each given name that means nothing, or has no effect. */
+export function findUnknown(
+  layers: readonly Layer[],
+  environmentNames: readonly string[],
+  { tables, families }: Vocabulary,
+): readonly string[] {
+  const known = tables.flatMap((table) => Object.entries(table).flatMap(([key, row]) => [key, ...row.aliases]));
+  const allFamilies = [...coreFamilies, ...families];
+  return [...ofLayers(layers, known, allFamilies), ...ofEnvironment(environmentNames, known, allFamilies)];
+}
+
+function ofLayers(layers: readonly Layer[], known: readonly string[], families: readonly SettingsFamily[]): readonly string[] {
+  const lines: string[] = [];
+  for (const layer of layers) {
+    for (const key of layer.keys) {
+      if (known.includes(key)) continue;
+      const given = layer.find(key);
+      const place = `${given?.name ?? key} (${given?.from ?? 'somewhere'})`;
+      const reason = findReasonToIgnore(key);
+      if (reason !== undefined) {
+        if (reason !== '') lines.push(`${place} has no effect: ${reason}`);
+      } else if (!families.some(({ pattern }) => pattern.test(key))) {
+        lines.push(describeUnknown(place, key, known));
+      }
+    }
+  }
+  return lines;
+}
+
+function ofEnvironment(names: readonly string[], known: readonly string[], families: readonly SettingsFamily[]): readonly string[] {
+  const knownNames = new Set(known.flatMap((key) => [environmentName(key, 'SVC_'), environmentName(key, 'KINTO_')]));
+  const lines: string[] = [];
+  for (const name of names) {
+    const prefix = name.startsWith('SVC_') ? 'SVC_' : 'KINTO_';
+    const key = name.slice(prefix.length).toLowerCase();
+    if (knownNames.has(name) || findReasonToIgnore(key) !== undefined) continue;
+    if (families.some(({ environmentPattern }) => environmentPattern.test(key))) continue;
+    const candidates = known.map((candidate) => environmentName(candidate, prefix));
+    lines.push(describeUnknown(`${name} (environment)`, name, candidates));
+  }
+  return lines;
+}
+
+function describeUnknown(place: string, key: string, known: readonly string[]): string {
+  const nearest = findNearest(key, known);
+  return nearest === undefined ? `unknown setting ${place}` : `unknown setting ${place}: did you mean ${nearest}?`;
+}
+
+/** The word that takes the fewest changes of a character to reach, when it is few enough to be a slip. */
+export function findNearest(word: string, candidates: readonly string[]): string | undefined {
+  let nearest: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 4)) + 1;
+  for (const candidate of candidates) {
+    const changes = countChanges(word, candidate, least);
+    if (changes < least) {
+      least = changes;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+/** Insertions, deletions and replacements between two words; counting stops at `limit`. */
+function countChanges(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? limit) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (previous[j] ?? limit) + 1, (row[j - 1] ?? limit) + 1));
+    }
+    previous = row;
+  }
+  return Math.min(limit, previous[b.length] ?? limit);
+}

@@ -1,0 +1,16 @@
+// The storage contract as cases. A backend that passes them all may be used by the service.
+import { bulkCases } from './storage/bulk.ts';
+import { filterCases } from './storage/filters.ts';
+import { objectCases } from './storage/objects.ts';
+import { sortingCases } from './storage/sorting.ts';
+import { timestampCases } from './storage/timestamps.ts';
+import type { StorageCase } from './contract-case.ts';
+
+/** Each case wants an empty store of its own. */
+export const storageCases: readonly StorageCase[] = [
+  ...timestampCases,
+  ...objectCases,
+  ...filterCases,
+  ...sortingCases,
+  ...bulkCases,
+];

@@ -1,0 +1,67 @@
+// Hands the contract suites to vitest. A test file of a backend says how to open it and calls these.
+import { describe, it } from 'vitest';
+import type { CacheBackend } from '../../src/contracts/cache.ts';
+import type { Database } from '../../src/contracts/database.ts';
+import {
+  cacheCases,
+  createTestClock,
+  missingAbilities,
+  permissionCases,
+  storageCases,
+  transactionCases,
+  type CacheCase,
+  type TestClock,
+  type TransactionContext,
+} from '../../src/testing/index.ts';
+
+export interface OpenBackends extends Omit<TransactionContext, 'clock'> {
+  /** Takes away what opening has made, after the database was closed. */
+  cleanUp?(): Promise<void>;
+}
+
+/** Runs the suites of storage, permissions and transactions, each case on a store of its own. */
+export function describeDatabase(name: string, open: (clock: TestClock) => Promise<OpenBackends>): void {
+  const suites = { storage: storageCases, permissions: permissionCases, transactions: transactionCases };
+  for (const [suite, cases] of Object.entries(suites)) {
+    describe(`${suite} on ${name}`, () => {
+      for (const testCase of cases) {
+        it(testCase.name, async (test) => {
+          const clock = createTestClock();
+          const backends = await open(clock);
+          try {
+            const missing = missingAbilities(testCase, backends.database);
+            if (missing.length > 0) test.skip(`needs ${missing.join(', ')}`);
+            await testCase.run({ ...backends, clock });
+          } finally {
+            await closeAll(backends.database, backends.cleanUp);
+          }
+        });
+      }
+    });
+  }
+}
+
+/** Runs the cache suite, each case on a cache of its own. */
+export function describeCache(
+  name: string,
+  open: (clock: TestClock) => Promise<{ readonly cache: CacheBackend; cleanUp?(): Promise<void> }>,
+): void {
+  describe(`cache on ${name}`, () => {
+    for (const testCase of cacheCases as readonly CacheCase[]) {
+      it(testCase.name, async () => {
+        const clock = createTestClock();
+        const { cache, cleanUp } = await open(clock);
+        try {
+          await testCase.run({ cache, clock });
+        } finally {
+          await closeAll(cache, cleanUp);
+        }
+      });
+    }
+  });
+}
+
+async function closeAll(closable: Pick<Database, 'close'>, cleanUp: (() => Promise<void>) | undefined): Promise<void> {
+  await closable.close();
+  await cleanUp?.();
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { findIdGenerator, requireSelfMatching } from '../../../src/core/objects/ids.ts';
+
+describe('id generators', () => {
+  it.each(['UUID4', 'NameGenerator', 'RelaxedUUID', 'AccountIdGenerator'])('%s accepts its own ids', (name) => {
+    const generator = findIdGenerator(name)!;
+    const ids = new Set(Array.from({ length: 500 }, () => generator.generate()));
+    expect(ids.size).toBe(500);
+    for (const id of ids) expect(generator.match(id)).toBe(true);
+    expect(() => requireSelfMatching(name, generator)).not.toThrow();
+  });
+
+  it('finds a generator by the dotted path existing deployments write', () => {
+    expect(findIdGenerator('kinto.core.storage.generators.UUID4')).toBe(findIdGenerator('UUID4'));
+    expect(findIdGenerator('kinto.views.RelaxedUUID')).toBe(findIdGenerator('RelaxedUUID'));
+    expect(findIdGenerator('constructor')).toBeUndefined();
+    expect(findIdGenerator('')).toBeUndefined();
+  });
+
+  it('makes short names that start with a letter or a digit', () => {
+    const generator = findIdGenerator('NameGenerator')!;
+    const names = Array.from({ length: 2000 }, () => generator.generate());
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9_-]{7}$/);
+    expect(new Set(names.join('')).size).toBe(64);
+  });
+
+  it('accepts any version of UUID in lower case only', () => {
+    const { match } = findIdGenerator('UUID4')!;
+    expect(match('00000000-0000-1000-0000-00000000000f')).toBe(true);
+    expect(match('00000000-0000-1000-0000-00000000000F')).toBe(false);
+    expect(match('00000000-0000-1000-0000-00000000000f\n')).toBe(false);
+  });
+
+  it('accepts names that start with a letter or a digit and nothing around them', () => {
+    const { match } = findIdGenerator('RelaxedUUID')!;
+    for (const id of ['a', 'A-_9', '0']) expect(match(id)).toBe(true);
+    for (const id of ['', '-a', '_a', 'a.b', 'a\n', '\na', 'a b', 'é', 'a/b', '__proto__']) expect(match(id)).toBe(false);
+  });
+
+  it('accepts the marks of mail addresses in account ids', () => {
+    const { match } = findIdGenerator('AccountIdGenerator')!;
+    expect(match('zoe+x@acme.example')).toBe(true);
+    expect(match('@zoe')).toBe(false);
+    expect(match('zoe\n')).toBe(false);
+  });
+
+  it('refuses a generator that does not accept its own ids', () => {
+    expect(() => requireSelfMatching('odd', { generate: () => 'x', match: () => false })).toThrow(/odd/);
+  });
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileUriTemplate, createUriParser, objectTemplate } from '../../../src/core/objects/uris.ts';
+
+const templates = new Map([
+  ['bucket', objectTemplate('bucket', '/buckets')],
+  ['group', objectTemplate('group', '/buckets/{bucket_id}/groups')],
+  ['collection', objectTemplate('collection', '/buckets/{bucket_id}/collections')],
+  ['record', objectTemplate('record', '/buckets/{bucket_id}/collections/{collection_id}/records')],
+]);
+const parse = createUriParser(templates);
+
+describe('object URIs', () => {
+  it('are written from a template and ids', () => {
+    expect(templates.get('group')).toBe('/buckets/{bucket_id}/groups/{group_id}');
+    expect(compileUriTemplate(templates.get('group')!)({ bucket_id: 'b', group_id: 'g' })).toBe('/buckets/b/groups/g');
+    expect(compileUriTemplate('/buckets')({})).toBe('/buckets');
+  });
+
+  it('are parsed back to kind and ids', () => {
+    expect(parse('/buckets/b/collections/c')).toEqual({ kind: 'collection', ids: { bucket_id: 'b', collection_id: 'c' } });
+    for (const other of ['', '/', 'buckets/b', '/buckets', '/buckets/', '/buckets/b/', '/buckets/b/x/c', '/buckets//groups/g', '//b']) {
+      expect(parse(other)).toBeUndefined();
+    }
+  });
+
+  it('survive the way to text and back', () => {
+    const id = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/);
+    fc.assert(
+      fc.property(fc.constantFrom(...templates.keys()), id, id, id, (kind, bucket, child, record) => {
+        const all: Record<string, string> = {
+          bucket_id: bucket,
+          group_id: child,
+          collection_id: child,
+          record_id: record,
+        };
+        const address = parse(compileUriTemplate(templates.get(kind)!)(all))!;
+        expect(address.kind).toBe(kind);
+        for (const [name, value] of Object.entries(address.ids)) expect(value).toBe(all[name]);
+      }),
+    );
+  });
+
+  it('cannot be written without all ids', () => {
+    expect(() => compileUriTemplate('/x/{constructor}')({})).toThrow(/constructor is missing/);
+  });
+
+  it('need a well-formed template', () => {
+    for (const bad of ['x', '/x/', '/x/a{id}', '/{}', '/x//y']) expect(() => compileUriTemplate(bad)).toThrow();
+  });
+});

@@ -1,0 +1,39 @@
+// How the tests run: one project for everything in this process, one for tests that start real server processes.
+import { defineConfig } from 'vitest/config';
+
+/** Tests that start processes and listen on ports; they run after the others, one file at a time, with more patience. */
+const processTests = ['test/cli/**/*.test.ts', 'test/process/**/*.test.ts'];
+
+export default defineConfig({
+  test: {
+    // Native addons and process-wide state stay apart: a process per test file, not a thread.
+    pool: 'forks',
+    reporters: ['default'],
+    restoreMocks: true,
+    unstubEnvs: true,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'code',
+          include: ['test/**/*.test.ts'],
+          exclude: processTests,
+          testTimeout: 15_000,
+          hookTimeout: 15_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'processes',
+          include: processTests,
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
