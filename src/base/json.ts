@@ -162,7 +162,7 @@ function requireStorableText(value: JsonValue, path: string): void {
   if (typeof value === 'string') {
     if (!isStorableText(value)) throw new JsonSyntaxError('null characters and lone surrogates are not allowed', path);
   } else if (Array.isArray(value)) {
-    value.forEach((item, index) => requireStorableText(item, join(path, String(index))));
+    value.forEach((item: JsonValue, index) => requireStorableText(item, join(path, String(index))));
   } else if (isJsonObject(value)) {
     for (const key of Object.keys(value)) {
       if (!isStorableText(key)) {

@@ -92,3 +92,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function jsonResponse(status: number, value: JsonValue, headers: ResponseHeaders = {}): ServiceResponse {
   return { status, headers, body: formatJson(value) };
 }
+
+/** The media type of a `Content-Type` header, lower-case and without parameters. */
+export function mediaType(header: string): string {
+  const end = header.indexOf(';');
+  return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase();
+}

@@ -4,8 +4,7 @@ import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObjec
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
-import { RequestBody, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
-import { mediaType } from './negotiation.ts';
+import { mediaType, RequestBody, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { parseTarget } from './target.ts';
 
 export interface BatchOptions {

@@ -64,15 +64,14 @@ export class Dispatcher {
     const { cors, errors, logger, announcements } = this.#options;
     let operation: Operation | undefined;
     let response: ServiceResponse;
-    let isKnownPath = true;
     try {
       announcements.requireOpen();
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
-      if ('redirect' in found) return this.#finish(request, found.redirect, undefined, true);
+      if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request.headers);
-        return this.#finish(request, preflight, undefined, true);
+        return this.#finish(request, preflight, undefined);
       }
       operation = found.route.endpoint.operations[request.method as Method];
       this.#requireAllowed(request, found.route.endpoint, operation);
@@ -80,17 +79,16 @@ export class Dispatcher {
     } catch (error) {
       // The outer request is run again as a whole.
       if (error instanceof TransactionConflict) throw error;
-      isKnownPath = !(error instanceof ServiceError && (error.key === 'unknownPath' || error.key === 'unknownVersion'));
       response = errorResponse(error, request.id, errors, logger);
       if (response.status === 409) outer.session.doom();
     }
-    return this.#finish(request, response, operation, isKnownPath);
+    return this.#finish(request, response, operation);
   }
 
   /** The response for a request that failed outside of dispatch: at the socket, or when its work was to be committed. */
   refuse(request: ServiceRequest, error: unknown): ServiceResponse {
     const { errors, logger } = this.#options;
-    return this.#finish(request, errorResponse(error, request.id, errors, logger), undefined, true);
+    return this.#finish(request, errorResponse(error, request.id, errors, logger), undefined);
   }
 
   #find(request: ServiceRequest, target: Target): Found | { readonly redirect: ServiceResponse } {
@@ -153,16 +151,11 @@ export class Dispatcher {
     return { route, below: resolved.path, request: resolved.request };
   }
 
-  #finish(
-    request: ServiceRequest,
-    response: ServiceResponse,
-    operation: Operation | undefined,
-    isKnownPath: boolean,
-  ): ServiceResponse {
+  #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
     const { cors, announcements } = this.#options;
     const headers: ResponseHeaders = { ...jsonHeaders, ...response.headers };
     if (request.headers['origin'] !== undefined) {
-      const allowed = isKnownPath ? cors.allowedOrigin(request.headers) : undefined;
+      const allowed = cors.allowedOrigin(request.headers);
       if (allowed !== undefined) {
         headers['Access-Control-Allow-Origin'] = allowed;
         if (allowed !== '*') headers['Vary'] = 'Origin';

@@ -1,7 +1,7 @@
 // What a client sends and accepts: media types of bodies and answers.
 import { invalidParameters } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
-import type { RequestHeaders } from '../engine/exchange.ts';
+import { mediaType, type RequestHeaders } from '../engine/exchange.ts';
 
 /**
  * Refuses a request whose body is of a type the operation does not take, even an empty one, or whose sender does not
@@ -25,12 +25,6 @@ export function requireUsableTypes(endpoint: Endpoint, operation: Operation, hea
       'unsupportedMediaType',
     );
   }
-}
-
-/** The media type of a `Content-Type` header, lower-case and without parameters. */
-export function mediaType(header: string): string {
-  const end = header.indexOf(';');
-  return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase();
 }
 
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*'];

@@ -103,11 +103,14 @@ function layersOfFile(file: ConfigFile, report: Report): readonly Layer[] {
   return [layer, fileLayer(file.fallbacks, report.problems)];
 }
 
-/** The file named on the command line, else in the environment, else a default one that is there. */
-export function findConfigFile(
-  { configFile, environment, cwd }: { configFile: string | undefined; environment: Environment; cwd: string },
-  report?: Report,
-): string | undefined {
+interface Place {
+  readonly configFile: string | undefined;
+  readonly environment: Environment;
+  readonly cwd: string;
+}
+
+/** The file named on the command line, else in the environment. */
+export function findNamedFile({ configFile, environment, cwd }: Place, report?: Report): string | undefined {
   if (configFile !== undefined) return resolve(cwd, configFile);
   for (const name of fileVariables) {
     const path = environment[name];
@@ -115,5 +118,10 @@ export function findConfigFile(
     if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
     return resolve(cwd, path);
   }
-  return defaultFiles.map((name) => join(cwd, name)).find((path) => existsSync(path));
+  return undefined;
+}
+
+/** The named file, else a default one that is there. */
+function findConfigFile(place: Place, report: Report): string | undefined {
+  return findNamedFile(place, report) ?? defaultFiles.map((name) => join(place.cwd, name)).find((path) => existsSync(path));
 }

@@ -39,7 +39,9 @@ async function snapshot({ storage, permission }: TransactionContext): Promise<un
 }
 
 function sorted(entries: readonly ObjectPermissions[]): unknown {
-  return entries.map((entry) => new Map(Object.entries(entry).map(([name, principals]) => [name, principals.toSorted()])));
+  return entries.map(
+    (entry) => new Map(Object.entries(entry).map(([name, principals]) => [name, principals.toSorted()])),
+  );
 }
 
 function unit<T>(context: TransactionContext, work: (writers: Writers) => Promise<T>): Promise<T> {
@@ -272,7 +274,9 @@ async function increment(context: TransactionContext, pause: () => Promise<void>
 }
 
 function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 const concurrency: readonly TransactionCase[] = [
@@ -341,9 +345,9 @@ const concurrency: readonly TransactionCase[] = [
         if (n % 2 === 0) await nextTurn();
       }),
     );
-    let writing = true;
-    const written = Promise.all(writers).finally(() => (writing = false));
-    while (writing) {
+    const progress = { writing: true };
+    const written = Promise.all(writers).finally(() => (progress.writing = false));
+    while (progress.writing) {
       await poll();
       await nextTurn();
     }

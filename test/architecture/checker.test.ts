@@ -70,7 +70,7 @@ describe('reading imports', () => {
 
   it('finds every way to import', () => {
     const letters = importsOf(code).map(({ specifier }) => specifier?.slice(2, 3));
-    expect(letters).toEqual([...'abcefghijklmn', undefined]);
+    expect(letters).toEqual(['a', 'b', 'c', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', undefined]);
   });
 
   it('tells what is passed on from what is used', () => {

@@ -1,5 +1,5 @@
 // The walls of the house: every import, file and TypeScript project of src against docs/architecture.md.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseImportTable } from './import-table.ts';
@@ -59,30 +59,5 @@ describe('src', () => {
       dependencies: Record<string, string>;
     };
     expect(findStrayPackages(files, table, Object.keys(dependencies))).toEqual([]);
-  });
-});
-
-describe('the pages of the project', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].concat(
-    readdirSync(path.join(projectRoot, 'docs'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => path.join('docs', name)),
-  );
-
-  it('link only to files that are there', () => {
-    const dead = pages.flatMap((page) =>
-      [...readFileSync(path.join(projectRoot, page), 'utf8').matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
-        .map(([, target = '']) => target)
-        .filter((target) => !/^[a-z]+:/.test(target))
-        .filter((target) => !existsSync(path.join(projectRoot, path.dirname(page), target)))
-        .map((target) => `${page} links to ${target}`),
-    );
-    expect(dead).toEqual([]);
-  });
-
-  it('name only source files that are there', () => {
-    const page = readFileSync(path.join(projectRoot, 'docs/architecture.md'), 'utf8');
-    const named = [...page.matchAll(/`((?:src|bin|scripts|test)\/[\w./-]+)`/g)].map(([, name = '']) => name);
-    expect(named.filter((name) => !existsSync(path.join(projectRoot, name)))).toEqual([]);
   });
 });

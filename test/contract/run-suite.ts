@@ -9,14 +9,13 @@ import {
   permissionCases,
   storageCases,
   transactionCases,
-  type CacheCase,
   type TestClock,
   type TransactionContext,
 } from '../../src/testing/index.ts';
 
 export interface OpenBackends extends Omit<TransactionContext, 'clock'> {
   /** Takes away what opening has made, after the database was closed. */
-  cleanUp?(): Promise<void>;
+  readonly cleanUp?: () => Promise<void>;
 }
 
 /** Runs the suites of storage, permissions and transactions, each case on a store of its own. */
@@ -44,10 +43,10 @@ export function describeDatabase(name: string, open: (clock: TestClock) => Promi
 /** Runs the cache suite, each case on a cache of its own. */
 export function describeCache(
   name: string,
-  open: (clock: TestClock) => Promise<{ readonly cache: CacheBackend; cleanUp?(): Promise<void> }>,
+  open: (clock: TestClock) => Promise<{ readonly cache: CacheBackend; readonly cleanUp?: () => Promise<void> }>,
 ): void {
   describe(`cache on ${name}`, () => {
-    for (const testCase of cacheCases as readonly CacheCase[]) {
+    for (const testCase of cacheCases) {
       it(testCase.name, async () => {
         const clock = createTestClock();
         const { cache, cleanUp } = await open(clock);

@@ -159,7 +159,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     return this.run(() => {
       for (const [permission, principals] of Object.entries(permissions)) {
         const keep = new Set(principals);
-        for (const principal of [...(this.grants.entriesOf(objectId)?.get(permission) ?? [])]) {
+        for (const principal of this.grants.entriesOf(objectId)?.get(permission) ?? []) {
           if (!keep.has(principal)) this.grants.revoke(objectId, permission, principal, this.#unit);
         }
         for (const principal of keep) this.grants.grant(objectId, permission, principal, this.#unit);
@@ -180,7 +180,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   #expelAll(principal: string): void {
-    for (const userId of [...this.grants.usersOf(principal)]) this.grants.expel(userId, principal, this.#unit);
+    for (const userId of this.grants.usersOf(principal)) this.grants.expel(userId, principal, this.#unit);
   }
 
   #revokeAll(objectId: string): void {

@@ -172,7 +172,7 @@ function smallest<T>(items: Iterable<T>, wanted: number, compare: (a: T, b: T) =
     kept.length = wanted;
     worst = kept[wanted - 1];
   }
-  return kept.sort(compare).slice(0, wanted);
+  return kept.toSorted(compare).slice(0, wanted);
 }
 
 function cut<T extends StoredEntry>(found: readonly T[], limit: number): Selected<T> {

@@ -60,6 +60,8 @@ function boundOf(filter: Filter): TimestampRange | undefined {
       return { low: -Infinity, high: Math.floor(value) };
     case 'not':
       return undefined;
+    default:
+      return operator satisfies never;
   }
 }
 

@@ -73,12 +73,13 @@ export class UnitQueue {
   }
 
   /** Runs a read of committed state, at once unless the current unit has uncommitted writes. */
-  async read<T>(operation: () => T): Promise<T> {
-    if (!this.#current?.dirty) return operation();
-    return await new Promise<() => T>((resolve) => this.#readers.push(() => {
-      const outcome = settle(operation);
-      resolve(outcome);
-    })).then((outcome) => outcome());
+  read<T>(operation: () => T): Promise<T> {
+    if (!this.#current?.dirty) return attempt(operation);
+    return new Promise((resolve) => {
+      this.#readers.push(() => {
+        resolve(attempt(operation));
+      });
+    });
   }
 
   /** Ends the current turn: waiting readers first, all in this very step, then the next unit. */
@@ -98,4 +99,9 @@ export class UnitQueue {
       else this.#closers.push(resolve);
     });
   }
+}
+
+/** Runs the operation now; what it throws becomes a rejection. */
+async function attempt<T>(operation: () => T): Promise<T> {
+  return operation();
 }

@@ -1,10 +1,10 @@
 // JSON Pointer (RFC 6901): the paths of JSON Patch.
 
-const pointer = /^(?:\/(?:[^~/]|~[01])*)+$/;
+const strayTilde = /~(?![01])/;
 
 /** The decoded tokens of a pointer below the root; `undefined` when the text is none or points at the root itself. */
 export function parsePointer(text: string): readonly string[] | undefined {
-  if (!pointer.test(text)) return undefined;
+  if (!text.startsWith('/') || strayTilde.test(text)) return undefined;
   const tokens = text.slice(1).split('/');
   return text.includes('~') ? tokens.map(decodeToken) : tokens;
 }

@@ -4,7 +4,8 @@ import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, typ
 
 /**
  * Orders any two values: null < string < number < boolean < array < object < missing (`undefined`). Strings by code
- * point; arrays and objects first by size, then element by element, objects in the order of `sortedKeys`.
+ * point; arrays by length, then element by element; objects by the number of keys, then pair by pair in the order of
+ * `sortedKeys`, each key by code point before its value (as PostgreSQL's jsonb does it).
  *
  * @returns a negative number, 0 or a positive number
  */

@@ -43,5 +43,11 @@ export async function lockObject(scope: Scope, id: string, authorize: Authorize)
   const state = await writer.storage.lock(list, id);
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
-  return [writer, state];
+  return [writer, await withTimestamp(scope, writer, state)];
+}
+
+/** A failed precondition tells the clock of the list, so a list never touched before needs one. */
+async function withTimestamp({ context, list }: Scope, writer: Writer, state: LockedState): Promise<LockedState> {
+  if (state.timestamp !== undefined || context.request.headers['if-match'] === undefined) return state;
+  return { ...state, timestamp: await writer.storage.touch(list) };
 }

@@ -4,7 +4,7 @@ import { invalidParameters } from '../../core/errors.ts';
 import { entryValue } from '../../core/objects/stored.ts';
 import { equalValues } from '../../core/query/compare.ts';
 import type { Context } from '../context.ts';
-import type { ServiceResponse } from '../exchange.ts';
+import { mediaType, type ServiceResponse } from '../exchange.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
@@ -21,7 +21,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
   const behavior = readBehavior(context);
-  const type = request.headers['content-type'] ?? 'application/json';
+  const type = mediaType(request.headers['content-type'] ?? 'application/json');
   const patch = parsePatch(type, request.body, kind.permissions, issues);
 
   const [writer, state] = await lockObject(scope, id, forChange(scope));

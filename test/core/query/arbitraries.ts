@@ -1,6 +1,12 @@
 // Random JSON values out of few words, so that equal, nested and nearly equal ones meet often.
 import fc from 'fast-check';
-import { ExactNumber, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../../src/base/json.ts';
+import {
+  ExactNumber,
+  setKey,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from '../../../src/base/json.ts';
 import type { Field, SortKey } from '../../../src/core/query/ast.ts';
 import { StoredObject, formatAttributes } from '../../../src/core/objects/stored.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
@@ -39,20 +45,34 @@ export const fieldNames = ['n', 'o.k', 's', 'o'];
 
 /** Objects that have some of the fields of `fieldNames`, with any values. */
 export const attributes: fc.Arbitrary<JsonObject> = fc
-  .record({ n: json, s: jsonScalar, o: fc.oneof(json, json.map((k) => ({ k }))) }, { requiredKeys: [] })
+  .record(
+    {
+      n: json,
+      s: jsonScalar,
+      o: fc.oneof(
+        json,
+        json.map((k) => ({ k })),
+      ),
+    },
+    { requiredKeys: [] },
+  )
   .map((record) => objectOf(Object.entries(record)));
 
 /** A list of live objects with ids and timestamps that are unique, in any order. */
-export const storedList: fc.Arbitrary<readonly StoredObject[]> = fc
-  .array(attributes, { maxLength: 12 })
-  .chain((all) =>
-    fc.shuffledSubarray(all.map((_, index) => index), { minLength: all.length }).map((order) =>
+export const storedList: fc.Arbitrary<readonly StoredObject[]> = fc.array(attributes, { maxLength: 12 }).chain((all) =>
+  fc
+    .shuffledSubarray(
+      all.map((_, index) => index),
+      { minLength: all.length },
+    )
+    .map((order) =>
       all.map((own, index) => new StoredObject(`id${order[index]}`, 1000 + index, formatAttributes(own))),
     ),
-  );
+);
 
 const direction = fc.constantFrom('ascending', 'descending') satisfies fc.Arbitrary<SortKey['direction']>;
-const sortKey = (name: string): fc.Arbitrary<SortKey> => direction.map((way) => ({ field: fieldOf(name), direction: way }));
+const sortKey = (name: string): fc.Arbitrary<SortKey> =>
+  direction.map((way) => ({ field: fieldOf(name), direction: way }));
 
 /** Total orders: some fields, then a unique one. */
 export const totalSort: fc.Arbitrary<readonly SortKey[]> = fc

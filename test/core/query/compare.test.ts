@@ -119,7 +119,9 @@ describe('the order over all values', () => {
   });
 
   it('orders text by its UTF-8 bytes', () => {
-    const text = fc.string({ unit: fc.constantFrom('a', 'é', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}') });
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'é', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}'),
+    });
     fc.assert(
       fc.property(text, text, (a, b) => {
         expect(Math.sign(compareText(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));

@@ -86,7 +86,11 @@ describe('the nine records of the protocol', () => {
 
 describe('equality', () => {
   it('tells strings from numbers and is case-sensitive', () => {
-    const records = [stored('text', 1, '{"s":"10"}'), stored('number', 2, '{"s":10}'), stored('word', 3, '{"s":"Apple"}')];
+    const records = [
+      stored('text', 1, '{"s":"10"}'),
+      stored('number', 2, '{"s":10}'),
+      stored('word', 3, '{"s":"Apple"}'),
+    ];
     expect(select(records, 's=10')).toBe('number');
     expect(select(records, 's="10"')).toBe('text');
     expect(select(records, 's=Apple')).toBe('word');
@@ -157,7 +161,18 @@ describe('like', () => {
 });
 
 describe('contains', () => {
-  const texts = ['["a","b"]', '["a,b"]', '[1]', '[{"x":1,"y":2}]', '[]', '"abc"', '{"a":1}', 'null', '[[1,2]]', '[true,"1"]'];
+  const texts = [
+    '["a","b"]',
+    '["a,b"]',
+    '[1]',
+    '[{"x":1,"y":2}]',
+    '[]',
+    '"abc"',
+    '{"a":1}',
+    'null',
+    '[[1,2]]',
+    '[true,"1"]',
+  ];
   const records = [...texts.map((t, index) => stored(`c${index}`, index, `{"t":${t}}`)), stored('none', 90, '{}')];
   it.each([
     ['contains_t=a', 'c0'],
@@ -181,7 +196,9 @@ describe('contains', () => {
 });
 
 describe('fields', () => {
-  const object = parseJson('{"a":{"b":{"c":1},"":2},"x.y":7,"list":[{"k":1}],"n":1.0,"__proto__":{"p":3}}') as JsonObject;
+  const object = parseJson(
+    '{"a":{"b":{"c":1},"":2},"x.y":7,"list":[{"k":1}],"n":1.0,"__proto__":{"p":3}}',
+  ) as JsonObject;
   const read = (name: string): unknown => readField(object, parseField(name));
 
   it('descend into objects by dots', () => {
@@ -191,7 +208,18 @@ describe('fields', () => {
   });
 
   it('are missing behind anything that is no object, and under inherited names', () => {
-    for (const name of ['z', 'a.z', 'a.b.c.d', 'list.0', 'list.length', 'n.text', 'x.y', 'toString', 'a.constructor', '']) {
+    for (const name of [
+      'z',
+      'a.z',
+      'a.b.c.d',
+      'list.0',
+      'list.length',
+      'n.text',
+      'x.y',
+      'toString',
+      'a.constructor',
+      '',
+    ]) {
       expect(read(name), name).toBeUndefined();
     }
   });
@@ -200,7 +228,12 @@ describe('fields', () => {
     const live = stored('one', 5, '{"deleted":"no","o":{"id":3}}');
     const tombstone = { id: 'gone', lastModified: 6, deleted: true } as const;
     const of = (entry: StoredEntry, name: string): unknown => readEntryField(entry, parseField(name));
-    expect([of(live, 'id'), of(live, 'last_modified'), of(live, 'deleted'), of(live, 'o.id')]).toEqual(['one', 5, 'no', 3]);
+    expect([of(live, 'id'), of(live, 'last_modified'), of(live, 'deleted'), of(live, 'o.id')]).toEqual([
+      'one',
+      5,
+      'no',
+      3,
+    ]);
     expect([of(tombstone, 'id'), of(tombstone, 'last_modified'), of(tombstone, 'deleted')]).toEqual(['gone', 6, true]);
     for (const name of ['id.x', 'last_modified.x', 'deleted.x', 'o']) expect(of(tombstone, name), name).toBeUndefined();
     expect([of(live, 'id.x'), of(live, 'last_modified.x')]).toEqual([undefined, undefined]);

@@ -15,11 +15,16 @@ import {
 } from '../../../src/core/query/sort.ts';
 import { fieldOf, storedList, totalSort } from './arbitraries.ts';
 
-const by = (name: string, direction: SortKey['direction'] = 'ascending'): SortKey => ({ field: fieldOf(name), direction });
+const by = (name: string, direction: SortKey['direction'] = 'ascending'): SortKey => ({
+  field: fieldOf(name),
+  direction,
+});
 
 describe('the order of a list', () => {
   const texts = ['{"n":1}', '{"n":2}', '{"n":10}', '{"n":"2"}', '{"n":null}', '{}', '{"n":1.5}', '{"n":[1]}'];
-  const records = [...texts, '{"n":{"a":1}}'].map((text, index) => new StoredObject(`r${index + 1}`, 100 + index, text));
+  const records = [...texts, '{"n":{"a":1}}'].map(
+    (text, index) => new StoredObject(`r${index + 1}`, 100 + index, text),
+  );
   const sorted = (...sort: SortKey[]): string =>
     records
       .toSorted(compareEntries(sort))
@@ -79,15 +84,17 @@ describe('paging', () => {
         const values = entries.map(entryValue);
         const seen: unknown[] = [];
         let token: string | undefined;
-        for (let more = true; more; ) {
-          const parsed = token === undefined ? undefined : parseToken(token, sort, { requiredFields: ['id', 'last_modified'] });
+        for (let more = true; more;) {
+          const parsed =
+            token === undefined ? undefined : parseToken(token, sort, { requiredFields: ['id', 'last_modified'] });
           if (token !== undefined) expect(parsed).toBeDefined();
           const page = selectValues(values, { filters: [], sort, limit, after: parsed?.position });
           expect(page.values.length).toBeLessThanOrEqual(limit);
           seen.push(...page.values.map(({ id }) => id));
           more = page.more;
           const last = page.values.at(-1);
-          if (last !== undefined) token = formatToken(positionOfValue(last, sort), sort, { nonce: 'x', offset: seen.length });
+          if (last !== undefined)
+            token = formatToken(positionOfValue(last, sort), sort, { nonce: 'x', offset: seen.length });
         }
         expect(seen).toEqual(entries.toSorted(compareEntries(sort)).map(({ id }) => id));
       }),
@@ -114,7 +121,10 @@ describe('a list of plain values', () => {
     const sort = [by('n', 'descending')];
     expect(selectValues(values, { filters, sort, limit: 1 })).toEqual({ values: [values[2]], more: true });
     expect(selectValues(values, { filters, sort, limit: 2 })).toEqual({ values: [values[2], values[1]], more: false });
-    expect(selectValues(values, { filters, ids: ['a', 'b'], sort, limit: 9 })).toEqual({ values: [values[1]], more: false });
+    expect(selectValues(values, { filters, ids: ['a', 'b'], sort, limit: 9 })).toEqual({
+      values: [values[1]],
+      more: false,
+    });
     expect(filterValues(values, { filters })).toHaveLength(2);
     expect(filterValues(values, { filters: [], ids: [] })).toEqual([]);
   });

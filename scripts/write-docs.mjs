@@ -1,0 +1,12 @@
+// Writes the pages of docs/reference that are made from tables in the code. Build first.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { formatReference } from '../dist/settings/docs.js';
+
+const pages = [['settings.md', formatReference()]];
+
+const folder = new URL('../docs/reference/', import.meta.url);
+mkdirSync(folder, { recursive: true });
+for (const [name, text] of pages) {
+  writeFileSync(new URL(name, folder), text);
+  console.log(`docs/reference/${name}`);
+}

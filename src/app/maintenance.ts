@@ -1,0 +1,98 @@
+// What operators do from the command line, on the same backends and contracts as the service.
+import { systemClock } from '../base/clock.ts';
+import { Session, type Writer } from '../engine/session.ts';
+import { cascade } from '../resources/cascade.ts';
+import type { Logger } from '../contracts/logger.ts';
+import { anonymous } from '../engine/caller.ts';
+import type { Settings } from '../settings/settings.ts';
+import { openBackends, type OpenBackends } from './backends.ts';
+
+/** Creates or upgrades what the backends need; answers with a line for each step done, or to be done. */
+export async function migrate(settings: Settings, options: { readonly dryRun: boolean }): Promise<readonly string[]> {
+  const backends = await openBackends(settings, systemClock);
+  try {
+    const steps = [...(await backends.cache.initializeSchema(options))];
+    for (const database of backends.databases) steps.push(...(await database.initializeSchema(options)));
+    return steps;
+  } finally {
+    await backends.close();
+  }
+}
+
+/** Empties the cache. */
+export async function flushCache(settings: Settings): Promise<void> {
+  await withBackends(settings, ({ cache }) => cache.flush());
+}
+
+export interface PurgeOptions {
+  /** Kinds whose tombstones go; empty: all. */
+  readonly kinds: readonly string[];
+  /** Keep the newest so many of each list. */
+  readonly maxRetained?: number | undefined;
+  /** Only those deleted before, in milliseconds since 1970 UTC. */
+  readonly before?: number | undefined;
+}
+
+/** Forgets tombstones, never live objects; answers with their number. */
+export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }: PurgeOptions): Promise<number> {
+  const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
+  return withBackends(settings, (backends) =>
+    write(backends, async ({ storage }) => {
+      if (kinds.length === 0) return storage.purgeDeleted(limits);
+      let count = 0;
+      for (const kind of kinds) count += await storage.purgeDeleted({ kind, ...limits });
+      return count;
+    }),
+  );
+}
+
+/** Deletes a collection and everything below it, leaving no tombstones. */
+export async function deleteCollection(
+  settings: Settings,
+  { bucket, collection }: { readonly bucket: string; readonly collection: string },
+): Promise<'done' | 'readonly' | 'bucket missing' | 'collection missing'> {
+  if (settings.get('readonly')) return 'readonly';
+  return withBackends(settings, (backends) =>
+    write(backends, async (writer) => {
+      const parent = `/buckets/${bucket}`;
+      if ((await writer.storage.get({ kind: 'bucket', parent: '' }, bucket)) === undefined) return 'bucket missing';
+      const list = { kind: 'collection', parent };
+      const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
+      if (deletion === undefined) return 'collection missing';
+      const uri = `${parent}/collections/${collection}`;
+      await writer.permission.deleteObjectPermissions([uri]);
+      const ids = { bucket_id: bucket, collection_id: collection };
+      const { old, tombstone } = deletion;
+      await cascade({ action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous }, writer);
+      return 'done';
+    }),
+  );
+}
+
+async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
+  const backends = await openBackends(settings, systemClock);
+  try {
+    for (const database of backends.databases) await database.initializeSchema({ dryRun: false });
+    await backends.cache.initializeSchema({ dryRun: false });
+    return await work(backends);
+  } finally {
+    await backends.close();
+  }
+}
+
+async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+  const session = new Session(backends, silent);
+  try {
+    const result = await work(await session.writer());
+    await session.end(true);
+    return result;
+  } finally {
+    await session.abandon();
+  }
+}
+
+function ignore(): void {
+  // Nothing runs after these commits, so there is nothing to log.
+}
+
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -1,0 +1,202 @@
+// Finds one page of a list. Sorted by timestamp or id the index delivers it; in any other order the sort keys of all
+// selected rows are compared, but only the rows of the page are fetched.
+import { parseStoredJson, type JsonValue } from '../../base/json.ts';
+import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import type { PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
+import { readEntryField } from '../../core/query/fields.ts';
+import { comparePositions } from '../../core/query/sort.ts';
+import type { Connection, SqlValue } from './connection.ts';
+import { isOwnField, jsonPathOf } from './filter-sql.ts';
+import { FirstOf } from './first-of.ts';
+import { compileSelection, fromWhere, walkWindows, type CompiledSelection, type Window } from './selection.ts';
+import type { Steps } from './steps.ts';
+import { isIdField, isTimestampField, rangeAfter } from './timestamp-range.ts';
+
+export interface SelectedPage {
+  readonly entries: readonly StoredEntry[];
+  readonly more: boolean;
+}
+
+type EntryRow = [id: string, lastModified: number, data: string | null];
+
+/** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
+export function* selectPage(
+  connection: Connection,
+  list: number,
+  query: PageQuery,
+  includeDeleted: boolean,
+): Steps<SelectedPage> {
+  const selection = compileSelection(list, query, includeDeleted);
+  const [first] = query.sort;
+  const after = query.after?.[0];
+  const isFirstPage = query.after === undefined;
+  let entries: readonly StoredEntry[];
+  if (selection.ids === undefined && first !== undefined && isTimestampField(first.field)) {
+    if (isFirstPage) {
+      entries = yield* selectByTimestamp(connection, selection, query);
+    } else if (typeof after === 'number') {
+      const range = rangeAfter(selection.range, first.direction, after);
+      entries = yield* selectByTimestamp(connection, { ...selection, range }, query);
+    } else entries = yield* selectByPosition(connection, selection, query);
+  } else if (
+    selection.ids === undefined &&
+    query.filters.length === 0 &&
+    first !== undefined &&
+    isIdField(first.field) &&
+    (isFirstPage || typeof after === 'string')
+  ) {
+    entries = selectById(connection, selection, query, typeof after === 'string' ? after : undefined);
+  } else entries = yield* selectByPosition(connection, selection, query);
+  return { entries: entries.slice(0, query.limit), more: entries.length > query.limit };
+}
+
+/** In the order of the index by timestamp, which is unique: further sort keys never matter. */
+function* selectByTimestamp(
+  connection: Connection,
+  selection: CompiledSelection,
+  { sort, limit }: PageQuery,
+): Steps<readonly StoredEntry[]> {
+  const { direction } = sort[0]!;
+  const found: StoredEntry[] = [];
+  const visit = (window: Window): boolean => {
+    const wanted = limit + 1 - found.length;
+    for (const row of selectRows(connection, selection, window, `2 ${sqlOrder(direction)}`, wanted)) {
+      found.push(entryOf(row));
+    }
+    return found.length > limit;
+  };
+  const unfiltered = selection.tables.every(({ condition }) => condition === undefined);
+  if (unfiltered) visit({ range: selection.range, ids: undefined });
+  else yield* walkWindows(connection, selection, direction, visit);
+  return found;
+}
+
+function selectById(
+  connection: Connection,
+  selection: CompiledSelection,
+  { sort, limit }: PageQuery,
+  after: string | undefined,
+): readonly StoredEntry[] {
+  const { direction } = sort[0]!;
+  const beyond = after === undefined ? '' : `AND e.id ${direction === 'ascending' ? '>' : '<'} ?`;
+  const own: SqlValue[] = after === undefined ? [selection.list] : [selection.list, after];
+  const arms = selection.tables.map(
+    ({ table }) => `SELECT e.id, e.last_modified, ${dataOf(table)} FROM ${table} e WHERE e.list = ? ${beyond}`,
+  );
+  const sql = `${arms.join(' UNION ALL ')} ORDER BY 1 ${sqlOrder(direction)} LIMIT ?`;
+  const parameters = [...selection.tables.flatMap(() => own), limit + 1];
+  return connection.all<EntryRow>(sql, ...parameters).map(entryOf);
+}
+
+/** Rows of a window, live objects and tombstones merged from their indexes. */
+function selectRows(
+  connection: Connection,
+  selection: CompiledSelection,
+  window: Window,
+  order: string,
+  limit: number,
+): readonly EntryRow[] {
+  const parameters: SqlValue[] = [];
+  const arms = selection.tables.map((source) => {
+    const from = fromWhere(selection, source, window);
+    parameters.push(...from.parameters);
+    return `SELECT e.id, e.last_modified, ${dataOf(source.table)} ${from.sql}`;
+  });
+  const sql = `${arms.join(' UNION ALL ')} ORDER BY ${order} LIMIT ?`;
+  return connection.allMatching<EntryRow>(selection.filters, sql, [...parameters, limit]);
+}
+
+/** A candidate for the page; a live object is fetched when it is certain to be on it. */
+interface Candidate {
+  readonly position: PagePosition;
+  readonly id: string;
+  readonly lastModified: number;
+  /** Row number of the live object. */
+  readonly object: number | undefined;
+}
+
+/** In any order, by comparing the sort keys of all selected rows as the query evaluator does. */
+function* selectByPosition(
+  connection: Connection,
+  selection: CompiledSelection,
+  { sort, after, limit }: PageQuery,
+): Steps<readonly StoredEntry[]> {
+  const best = new FirstOf<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
+  const keys = compileKeys(sort);
+  yield* walkWindows(connection, selection, 'descending', (window) => {
+    for (const source of selection.tables) {
+      const isLive = source.table === 'objects';
+      const from = fromWhere(selection, source, window);
+      const columns = isLive ? ['e.object', ...keys.columns] : ['NULL'];
+      const rows = connection.allMatching<[string, number, number | null, ...(string | null)[]]>(
+        selection.filters,
+        `SELECT e.id, e.last_modified, ${columns.join(', ')} ${from.sql}`,
+        isLive ? [...keys.parameters, ...from.parameters] : from.parameters,
+      );
+      for (const [id, lastModified, object, ...values] of rows) {
+        const position = object === null ? keys.ofTombstone(id, lastModified) : keys.ofObject(id, lastModified, values);
+        if (after !== undefined && comparePositions(position, after, sort) <= 0) continue;
+        best.add({ position, id, lastModified, object: object ?? undefined });
+      }
+    }
+    return false;
+  });
+  return fetchEntries(connection, best.finish());
+}
+
+/** How the values of the sort keys are read from a row: by SQLite, or, where its paths do not reach, from `data`. */
+function compileKeys(sort: readonly SortKey[]): {
+  readonly columns: readonly string[];
+  readonly parameters: readonly SqlValue[];
+  ofObject(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
+  ofTombstone(id: string, lastModified: number): PagePosition;
+} {
+  const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
+  const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
+  const byPath = paths.every((path) => path !== undefined);
+  const positionAt = (entry: StoredEntry): PagePosition => sort.map(({ field }) => readEntryField(entry, field));
+  return {
+    // `->` gives the JSON text of the value, with all the digits of a number.
+    columns: byPath ? paths.map(() => 'e.data -> ?') : ['e.data'],
+    parameters: byPath ? paths : [],
+    ofObject(id, lastModified, values) {
+      if (!byPath) return positionAt(new StoredObject(id, lastModified, values[0]!));
+      let next = 0;
+      return sort.map(({ field }): JsonValue | undefined => {
+        if (isTimestampField(field)) return lastModified;
+        if (isIdField(field)) return id;
+        if (isOwnField(field)) return undefined;
+        const text = values[next++];
+        return typeof text === 'string' ? parseStoredJson(text) : undefined;
+      });
+    },
+    ofTombstone: (id, lastModified) => positionAt({ id, lastModified, deleted: true }),
+  };
+}
+
+function fetchEntries(connection: Connection, candidates: readonly Candidate[]): readonly StoredEntry[] {
+  const rows = JSON.stringify(candidates.flatMap(({ object }) => object ?? []));
+  const texts = new Map(
+    connection.all<[number, string]>(
+      'SELECT e.object, e.data FROM json_each(?) j CROSS JOIN objects e WHERE e.object = j.value',
+      rows,
+    ),
+  );
+  return candidates.map(({ id, lastModified, object }) =>
+    object === undefined
+      ? { id, lastModified, deleted: true }
+      : new StoredObject(id, lastModified, texts.get(object)!),
+  );
+}
+
+function entryOf([id, lastModified, data]: EntryRow): StoredEntry {
+  return data === null ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, data);
+}
+
+function dataOf(table: 'objects' | 'tombstones'): string {
+  return table === 'objects' ? 'e.data' : 'NULL';
+}
+
+function sqlOrder(direction: SortKey['direction']): string {
+  return direction === 'ascending' ? 'ASC' : 'DESC';
+}

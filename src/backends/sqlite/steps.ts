@@ -1,0 +1,31 @@
+// Long reads in steps. A statement runs without interruption, so a read of a large list is cut into many, and between
+// two of them others may be served.
+
+/** A computation that yields wherever it may be paused; what it reads must not change meanwhile. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Runs all steps without a pause. */
+export function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Runs the steps and lets the event loop turn between them.
+ *
+ * @param runStep how one step is run, for errors to be translated
+ */
+export async function runWithPauses<T>(
+  steps: Steps<T>,
+  runStep: <R>(step: () => R) => R,
+): Promise<T> {
+  for (;;) {
+    const step = runStep(() => steps.next());
+    if (step.done === true) return step.value;
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}

@@ -1,0 +1,68 @@
+// Takes the bounds on `last_modified` out of a query, so that they become the bounds of an index search. What cannot be
+// said as a range of integers stays with the other filters.
+import type { Field, Filter, SortKey } from '../../core/query/ast.ts';
+
+/** Both ends inclusive; empty when `low` is above `high`. */
+export interface TimestampRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** All timestamps there can be. */
+export const everyTimestamp: TimestampRange = { low: 0, high: Number.MAX_SAFE_INTEGER };
+
+/** Whether the field is the timestamp of the entry itself. */
+export function isTimestampField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'last_modified';
+}
+
+/** Whether the field is the id of the entry itself. */
+export function isIdField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'id';
+}
+
+/** The range that the filters allow, and the filters which it does not stand for. */
+export function splitTimestampRange(filters: readonly Filter[]): {
+  readonly range: TimestampRange;
+  readonly rest: readonly Filter[];
+} {
+  let range = everyTimestamp;
+  const rest: Filter[] = [];
+  for (const filter of filters) {
+    const bounds = isTimestampField(filter.field) ? boundsOf(filter) : undefined;
+    if (bounds === undefined) rest.push(filter);
+    else range = intersectRanges(range, bounds);
+  }
+  return { range, rest };
+}
+
+function boundsOf(filter: Filter): TimestampRange | undefined {
+  if (!('value' in filter) || typeof filter.value !== 'number') return undefined;
+  const { operator, value } = filter;
+  const { low, high } = everyTimestamp;
+  switch (operator) {
+    case 'eq':
+      return { low: Math.ceil(value), high: Math.floor(value) };
+    case 'gt':
+      return { low: Math.floor(value) + 1, high };
+    case 'min':
+      return { low: Math.ceil(value), high };
+    case 'lt':
+      return { low, high: Math.ceil(value) - 1 };
+    case 'max':
+      return { low, high: Math.floor(value) };
+    case 'not':
+      return undefined;
+  }
+}
+
+/** The part of the range strictly after the timestamp in the direction. */
+export function rangeAfter(range: TimestampRange, direction: SortKey['direction'], last: number): TimestampRange {
+  return direction === 'ascending'
+    ? intersectRanges(range, { low: Math.floor(last) + 1, high: range.high })
+    : intersectRanges(range, { low: range.low, high: Math.ceil(last) - 1 });
+}
+
+function intersectRanges(a: TimestampRange, b: TimestampRange): TimestampRange {
+  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high) };
+}

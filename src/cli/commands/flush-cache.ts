@@ -1,0 +1,17 @@
+// `coffer flush-cache`: empties the cache backend.
+import { Command } from 'commander';
+import { loadWith, type CommonOptions } from '../common.ts';
+import { say } from '../terminal.ts';
+
+/** The command. */
+export function flushCacheCommand(): Command {
+  return new Command('flush-cache')
+    .description('empty the cache backend')
+    .addHelpText('after', '\nThe memory cache of a running service is its own and cannot be reached from here.\n')
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions>();
+      const { flushCache } = await import('../../app/maintenance.ts');
+      await flushCache(loadWith(options));
+      if (options.quiet !== true) say('The cache is empty.');
+    });
+}

@@ -1,0 +1,70 @@
+// `coffer init`: writes a configuration file, commented and with new secrets, and never over another one.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, extname, relative } from 'node:path';
+import process from 'node:process';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { findNamedFile } from '../../settings/load.ts';
+import { formatTemplate } from '../../settings/template.ts';
+import { namedFile, type CommonOptions } from '../common.ts';
+import { Exit, exitCodes } from '../exit-codes.ts';
+import { ask, isInteractive, say } from '../terminal.ts';
+
+const defaultTarget = 'config/coffer.ini';
+const storages = ['sqlite', 'memory'] as const;
+const caches = ['memory', 'sqlite'] as const;
+
+interface InitOptions extends CommonOptions {
+  readonly backend?: (typeof storages)[number];
+  readonly cacheBackend?: (typeof caches)[number];
+  readonly host: string;
+  readonly port: number;
+}
+
+const examples = `
+Without options it asks when there is a terminal to ask at, and else takes SQLite.
+
+Examples:
+  coffer init                                    writes ${defaultTarget}
+  coffer init --config store.toml                writes TOML
+  coffer init --backend sqlite --host 0.0.0.0    asks nothing about the storage
+`;
+
+/** The command. */
+export function initCommand(): Command {
+  return new Command('init')
+    .description('write a configuration file with new secrets')
+    .addOption(new Option('--backend <name>', 'where objects and permissions are kept').choices(storages))
+    .addOption(new Option('--cache-backend <name>', 'where short-lived values are kept').choices(caches))
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on', parsePort, 8888)
+    .addHelpText('after', examples)
+    .action(async (_options, command: Command) => {
+      await init(command.optsWithGlobals<InitOptions>());
+    });
+}
+
+async function init(options: InitOptions): Promise<void> {
+  const path = findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
+  const asks = isInteractive();
+  const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]);
+  const cacheBackend = options.cacheBackend ?? (asks ? await ask('And short-lived values?', caches) : caches[0]);
+  const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
+  const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port });
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const reason = code === 'EEXIST' ? 'is there already; move it away first' : `cannot be written (${code})`;
+    throw new Exit(exitCodes.failed, `${path} ${reason}`);
+  }
+  const shown = relative(process.cwd(), path);
+  say(`Wrote ${shown}. Start the service with: coffer start --config ${shown}`);
+}
+
+/** A port from the command line. */
+export function parsePort(given: string): number {
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+  return port;
+}

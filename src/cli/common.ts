@@ -1,0 +1,40 @@
+// What all commands share: the options that name the configuration and the weight of the log, and loading settings.
+import type { Command } from 'commander';
+import { loadSettings, type LoadOptions } from '../settings/load.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface CommonOptions {
+  readonly config?: string;
+  readonly ini?: string;
+  readonly quiet?: true;
+  readonly debug?: true;
+}
+
+/** Adds `--config`, `--ini`, `--quiet` and `--debug`. */
+export function withCommonOptions(command: Command): Command {
+  return command
+    .option('--config <file>', 'configuration file, INI or TOML (environment: SVC_CONFIG)')
+    .option('--ini <file>', 'the same, as the reference server calls it (environment: SVC_INI)')
+    .option('-q, --quiet', 'log errors only')
+    .option('-v, --debug', 'log everything');
+}
+
+/** The file named by either option. */
+export function namedFile({ config, ini }: CommonOptions): string | undefined {
+  return config ?? ini;
+}
+
+/**
+ * Settings from all sources.
+ *
+ * @param overrides settings that options of the command stand for
+ * @throws SettingsError
+ */
+export function loadWith(options: CommonOptions, overrides: Readonly<Record<string, string | undefined>> = {}): Settings {
+  const level = options.debug === true ? 'debug' : options.quiet === true ? 'error' : undefined;
+  const given = Object.entries({ ...overrides, log_level: level }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const load: LoadOptions = { configFile: namedFile(options), overrides: Object.fromEntries(given) };
+  return loadSettings(load);
+}

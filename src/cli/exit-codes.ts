@@ -1,0 +1,23 @@
+// What the exit codes mean; see storage.md §9 of the protocol.
+
+export const exitCodes = {
+  done: 0,
+  /** Wrong settings, a missing file, a port in use, a backend that fails. */
+  failed: 1,
+  /** The command line itself is wrong. */
+  usage: 2,
+  deleteCollectionReadonly: 31,
+  deleteCollectionBucketMissing: 32,
+  deleteCollectionCollectionMissing: 33,
+} as const;
+
+/** Ends a command with a code and, unless all is said, a message. */
+export class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number, message = '') {
+    super(message);
+    this.name = 'Exit';
+    this.code = code;
+  }
+}

@@ -1,0 +1,78 @@
+// The command line: one program, one file per command. Commands end by returning, or by throwing what went wrong.
+import { Command, CommanderError } from 'commander';
+import { SettingsError } from '../settings/problems.ts';
+import { readVersion } from '../settings/version.ts';
+import { deleteCollectionCommand } from './commands/delete-collection.ts';
+import { flushCacheCommand } from './commands/flush-cache.ts';
+import { initCommand } from './commands/init.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { startCommand } from './commands/start.ts';
+import { versionCommand } from './commands/version.ts';
+import { withCommonOptions } from './common.ts';
+import { Exit, exitCodes } from './exit-codes.ts';
+import { complain } from './terminal.ts';
+
+const examples = `
+Examples:
+  coffer start                            run here and now: data in ./data, http://127.0.0.1:8888/v1/
+  coffer init                             write config/coffer.ini, commented, with new secrets
+  coffer start --config my.toml           run with a configuration
+  SVC_READONLY=true coffer start          any setting can come from the environment
+  coffer help start                       more about one command
+`;
+
+function createProgram(): Command {
+  const program = new Command('coffer')
+    .description('A durable, permissioned HTTP/JSON store that speaks the Kinto protocol.')
+    .version(readVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'tell about a command')
+    .helpCommand('help [command]', 'tell about a command')
+    .addHelpText('after', examples);
+  withCommonOptions(program);
+  const commands = [
+    startCommand(),
+    initCommand(),
+    migrateCommand(),
+    versionCommand(),
+    flushCacheCommand(),
+    purgeDeletedCommand(),
+    deleteCollectionCommand(),
+  ];
+  for (const command of commands) {
+    withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();
+    program.addCommand(command);
+  }
+  return program.exitOverride();
+}
+
+/** Runs the command line and answers the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    return report(error, args);
+  }
+}
+
+function report(error: unknown, args: readonly string[]): number {
+  // Commander has printed its message already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  if (error instanceof Exit) {
+    if (error.message !== '') complain(`coffer: ${error.message}`);
+    return error.code;
+  }
+  if (error instanceof SettingsError) {
+    complain(error.message);
+    return exitCodes.failed;
+  }
+  const wantsMore = args.includes('--debug') || args.includes('-v');
+  complain(`coffer: ${describeError(error, wantsMore)}`);
+  return exitCodes.failed;
+}
+
+function describeError(error: unknown, withStack: boolean): string {
+  if (!(error instanceof Error)) return String(error);
+  return withStack && error.stack !== undefined ? error.stack : error.message;
+}

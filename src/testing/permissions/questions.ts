@@ -1,0 +1,256 @@
+// Cases about the questions asked of entries: who is allowed, and which objects are accessible to whom.
+import assert from 'node:assert/strict';
+import type { BoundPattern } from '../../contracts/permission.ts';
+import type { PermissionCase } from '../contract-case.ts';
+import { permissionCase, type PermissionProbe } from '../permission-probe.ts';
+
+async function seedObjects(write: PermissionProbe['write']): Promise<void> {
+  await write(async (writer) => {
+    await writer.replaceObjectPermissions('/buckets/a', { write: ['tom'], read: ['zoe'] });
+    await writer.replaceObjectPermissions('/buckets/a/collections/c', {
+      read: ['zoe', 'tom'],
+      'record:create': ['zoe'],
+    });
+    await writer.replaceObjectPermissions('/buckets/a/collections/d', { write: ['g'] });
+    await writer.replaceObjectPermissions('/buckets/a/collections/c/records/r', { read: ['zoe'], write: ['zoe', 'g'] });
+    await writer.replaceObjectPermissions('/buckets/a/collections/c/records/s', { read: ['tom'] });
+    await writer.replaceObjectPermissions('/buckets/a/collections/c_/records/t', { read: ['zoe'] });
+    await writer.replaceObjectPermissions('/buckets/ab/collections/c/records/u', { read: ['zoe'] });
+  });
+}
+
+type CheckRow = readonly [string, readonly string[], readonly (readonly [string, string])[], boolean];
+
+const checks: readonly CheckRow[] = [
+  ['a principal in the entry is allowed', ['zoe'], [['/buckets/a', 'read']], true],
+  ['a principal in another entry is not allowed', ['zoe'], [['/buckets/a', 'write']], false],
+  ['any of the principals suffices', ['x', 'y', 'tom'], [['/buckets/a', 'write']], true],
+  [
+    'any of the entries suffices',
+    ['zoe'],
+    [
+      ['/x', 'read'],
+      ['/buckets/a', 'write'],
+      ['/buckets/a', 'read'],
+    ],
+    true,
+  ],
+  [
+    'an entry above or below does not count',
+    ['g'],
+    [
+      ['/buckets/a', 'write'],
+      ['/buckets/a/collections/c', 'write'],
+    ],
+    false,
+  ],
+  ['no principal is never allowed', [], [['/buckets/a', 'read']], false],
+  ['no entry never allows', ['zoe'], [], false],
+  ['unknown objects allow nobody', ['zoe'], [['/unknown', 'read']], false],
+  [
+    'wildcards in an object id stand for themselves',
+    ['zoe'],
+    [
+      ['/buckets/*', 'read'],
+      ['/buckets/_', 'read'],
+      ['%', 'read'],
+    ],
+    false,
+  ],
+];
+
+type AccessRow = readonly [
+  string,
+  readonly string[],
+  readonly (readonly [string, string])[],
+  boolean,
+  Record<string, string[]>,
+];
+
+const c = '/buckets/a/collections/c';
+const accesses: readonly AccessRow[] = [
+  ['no pattern finds nothing', ['zoe'], [], true, {}],
+  ['no principal finds nothing', [], [['*', 'read']], true, {}],
+  ['an exact id is found', ['zoe'], [[c, 'read']], true, { [c]: ['read'] }],
+  ['an exact id is found without children', ['zoe'], [[c, 'read']], false, { [c]: ['read'] }],
+  ['the objects of a list are found', ['zoe'], [[`${c}/records/*`, 'read']], true, { [`${c}/records/r`]: ['read'] }],
+  [
+    'the objects of a list are found without children',
+    ['zoe'],
+    [[`${c}/records/*`, 'read']],
+    false,
+    { [`${c}/records/r`]: ['read'] },
+  ],
+  [
+    'several permissions are found together',
+    ['zoe'],
+    [
+      [`${c}/records/*`, 'read'],
+      [`${c}/records/*`, 'write'],
+    ],
+    true,
+    { [`${c}/records/r`]: ['read', 'write'] },
+  ],
+  [
+    'several principals are found together',
+    ['g', 'tom'],
+    [
+      [`${c}/records/*`, 'read'],
+      [`${c}/records/*`, 'write'],
+    ],
+    false,
+    { [`${c}/records/r`]: ['write'], [`${c}/records/s`]: ['read'] },
+  ],
+  [
+    'several patterns are found together',
+    ['g', 'tom'],
+    [
+      ['/buckets/*', 'write'],
+      ['/buckets/a/collections/*', 'read'],
+    ],
+    false,
+    { '/buckets/a': ['write'], [c]: ['read'] },
+  ],
+  ['a star without children stops at a slash', ['zoe'], [['/buckets/*', 'read']], false, { '/buckets/a': ['read'] }],
+  [
+    'a star with children stands for any text',
+    ['zoe'],
+    [['/buckets/a*', 'read']],
+    true,
+    {
+      '/buckets/a': ['read'],
+      [c]: ['read'],
+      [`${c}/records/r`]: ['read'],
+      '/buckets/a/collections/c_/records/t': ['read'],
+      '/buckets/ab/collections/c/records/u': ['read'],
+    },
+  ],
+  [
+    'a star in the middle stands for any text',
+    ['zoe'],
+    [['/buckets/*/records/*', 'read']],
+    true,
+    {
+      [`${c}/records/r`]: ['read'],
+      '/buckets/a/collections/c_/records/t': ['read'],
+      '/buckets/ab/collections/c/records/u': ['read'],
+    },
+  ],
+  ['a star in the middle without children stops at a slash', ['zoe'], [['/buckets/*/records/*', 'read']], false, {}],
+  [
+    'stars in several segments are found without children',
+    ['zoe'],
+    [['/buckets/*/collections/c/records/*', 'read']],
+    false,
+    { [`${c}/records/r`]: ['read'], '/buckets/ab/collections/c/records/u': ['read'] },
+  ],
+  [
+    'part of a segment may be a star',
+    ['zoe', 'tom'],
+    [['/buckets/a/collections/*/records/*', 'write']],
+    false,
+    { [`${c}/records/r`]: ['write'] },
+  ],
+  ['an underscore in a pattern is no wildcard', ['zoe'], [['/buckets/a/collections/_/records/*', 'read']], true, {}],
+  [
+    'an underscore in a pattern stands for itself',
+    ['zoe'],
+    [['/buckets/a/collections/c_/records/*', 'read']],
+    false,
+    { '/buckets/a/collections/c_/records/t': ['read'] },
+  ],
+  ['a percent sign in a pattern is no wildcard', ['zoe'], [['/buckets/%', 'read']], true, {}],
+  [
+    'a dot and brackets in a pattern stand for themselves',
+    ['zoe'],
+    [
+      ['/buckets/.', 'read'],
+      ['/buckets/[a]', 'read'],
+    ],
+    true,
+    {},
+  ],
+  ['a question mark in a pattern stands for itself', ['zoe'], [['/buckets/?', 'read']], true, {}],
+  ['a pattern without a star finds nothing deeper', ['zoe'], [['/buckets/a/collections', 'read']], true, {}],
+  ['a longer pattern does not find a shorter id', ['zoe'], [[`${c}/*/x`, 'read']], true, {}],
+  [
+    'the same pattern twice is the same',
+    ['zoe'],
+    [
+      [c, 'read'],
+      [c, 'read'],
+    ],
+    true,
+    { [c]: ['read'] },
+  ],
+];
+
+function patterns(bound: readonly (readonly [string, string])[]): readonly BoundPattern[] {
+  return bound.map(([pattern, permission]) => ({ pattern, permission }));
+}
+
+function plain(found: ReadonlyMap<string, ReadonlySet<string>>): Record<string, string[]> {
+  return Object.fromEntries([...found].map(([objectId, names]) => [objectId, [...names].toSorted()]));
+}
+
+/** Checks and searches. */
+export const questionCases: readonly PermissionCase[] = [
+  ...checks.map(([name, principals, bound, expected]) =>
+    permissionCase(name, async ({ write, reader }) => {
+      await seedObjects(write);
+      const entries = bound.map(([objectId, permission]) => ({ objectId, permission }));
+      assert.equal(await reader.checkPermission(principals, entries), expected);
+    }),
+  ),
+  permissionCase('the principals of several entries come together', async ({ write, reader }) => {
+    await seedObjects(write);
+    const found = await reader.getAuthorizedPrincipals([
+      { objectId: '/buckets/a', permission: 'write' },
+      { objectId: c, permission: 'read' },
+      { objectId: `${c}/records/r`, permission: 'write' },
+      { objectId: '/unknown', permission: 'write' },
+    ]);
+    assert.deepEqual([...found].toSorted(), ['g', 'tom', 'zoe']);
+    assert.equal((await reader.getAuthorizedPrincipals([])).size, 0);
+  }),
+  ...accesses.map(([name, principals, bound, withChildren, expected]) =>
+    permissionCase(`accessible objects: ${name}`, async ({ write, reader }) => {
+      await seedObjects(write);
+      const found = await reader.getAccessibleObjects(principals, { bound: patterns(bound), withChildren });
+      assert.deepEqual(plain(found), expected);
+    }),
+  ),
+  permissionCase('without patterns every entry of the principals is found', async ({ write, reader }) => {
+    await seedObjects(write);
+    assert.deepEqual(plain(await reader.getAccessibleObjects(['g', 'tom'])), {
+      '/buckets/a': ['write'],
+      [c]: ['read'],
+      '/buckets/a/collections/d': ['write'],
+      [`${c}/records/r`]: ['write'],
+      [`${c}/records/s`]: ['read'],
+    });
+    assert.deepEqual(plain(await reader.getAccessibleObjects(['zoe'], { withChildren: false }))[c], [
+      'read',
+      'record:create',
+    ]);
+    assert.deepEqual(plain(await reader.getAccessibleObjects([])), {});
+  }),
+  permissionCase('patterns include children unless told otherwise', async ({ write, reader }) => {
+    await seedObjects(write);
+    const bound = patterns([['/buckets/*', 'write']]);
+    assert.deepEqual(plain(await reader.getAccessibleObjects(['g'], { bound })), {
+      '/buckets/a/collections/d': ['write'],
+      [`${c}/records/r`]: ['write'],
+    });
+  }),
+  permissionCase('what a reader gave away does not change with later writes', async ({ write, reader }) => {
+    await seedObjects(write);
+    const principals = await reader.getObjectPermissionPrincipals('/buckets/a', 'read');
+    const accessible = await reader.getAccessibleObjects(['tom']);
+    const entries = await reader.getObjectPermissions('/buckets/a');
+    await write((writer) => writer.flush());
+    assert.deepEqual([...principals], ['zoe']);
+    assert.equal(accessible.size, 3);
+    assert.deepEqual(entries, { read: ['zoe'], write: ['tom'] });
+  }),
+];

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { folderOf, parsePattern } from '../../../src/backends/memory/object-pattern.ts';
+
+/** The same meaning by regular expression. */
+function reference(pattern: string, withChildren: boolean): RegExp {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(withChildren ? '[^]*' : '[^/]*')}$`, 'u');
+}
+
+const objectId = fc.string({ unit: fc.constantFrom('a', 'b', '/', '_', '.', '%'), maxLength: 10 });
+const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '*', '.'), maxLength: 8 });
+
+describe('object patterns', () => {
+  it('match what the regular expression of the same meaning matches', () => {
+    fc.assert(
+      fc.property(pattern, objectId, fc.boolean(), (text, id, withChildren) => {
+        expect(parsePattern(text, withChildren).matches(id)).toBe(reference(text, withChildren).test(id));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('match only ids in their folder', () => {
+    fc.assert(
+      fc.property(pattern, objectId, fc.boolean(), (text, id, withChildren) => {
+        const { folder, flat, matches } = parsePattern(text, withChildren);
+        if (!matches(id)) return;
+        expect(folderOf(id).startsWith(folder)).toBe(true);
+        if (flat) expect(folderOf(id)).toBe(folder);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('take no time to speak of for many stars', () => {
+    const { matches } = parsePattern(`${'*a'.repeat(200)}*b`, true);
+    expect(matches('a'.repeat(20_000))).toBe(false);
+  });
+});

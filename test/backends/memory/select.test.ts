@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
+import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
+import type { StoredEntry } from '../../../src/core/objects/stored.ts';
+import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
+import { matches } from '../../../src/core/query/evaluate.ts';
+import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
+import { createTestClock } from '../../../src/testing/index.ts';
+import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/history.ts';
+
+const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+
+/** The answer by the book: look at everything, sort it all, cut. */
+function selectSimply(entries: readonly StoredEntry[], query: PageQuery): { ids: readonly string[]; more: boolean } {
+  const { ids, filters, sort, after, limit } = query;
+  const found = entries
+    .filter((entry) => (ids === undefined || ids.includes(entry.id)) && matches(entry, filters))
+    .filter((entry) => after === undefined || isAfter(entry, sort, after))
+    .toSorted(compareEntries(sort));
+  return { ids: found.slice(0, limit).map(({ id }) => id), more: found.length > limit };
+}
+
+async function fill(changes: readonly Change[]): Promise<{
+  storage: ReturnType<typeof createMemoryStorage>;
+  live: readonly StoredEntry[];
+  all: readonly StoredEntry[];
+}> {
+  const database = createMemoryDatabase({ clock: createTestClock(1000) });
+  const storage = createMemoryStorage(database);
+  const unit = await database.begin();
+  const writer = storage.writer(unit);
+  const ids = new Set<string>();
+  for (const { id, text, lastModified } of changes) {
+    ids.add(id);
+    if (text === undefined) await writer.delete(list, id, { lastModified }).catch(() => undefined);
+    else await writer.update(list, id, text, lastModified).catch(() => undefined);
+  }
+  const live: StoredEntry[] = [];
+  const all: StoredEntry[] = [];
+  for (const id of ids) {
+    const { object, tombstone } = await writer.lock(list, id);
+    if (object !== undefined) live.push(object);
+    const entry = object ?? tombstone;
+    if (entry !== undefined) all.push(entry);
+  }
+  await unit.commit();
+  return { storage, live, all };
+}
+
+describe('memory lists', () => {
+  it('answer every query as looking at everything would', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(changeOf(1000), { maxLength: 25 }),
+        fc.array(anyQuery(1000), { minLength: 3, maxLength: 6 }),
+        async (changes, queries) => {
+          const { storage, live, all } = await fill(changes);
+          for (const query of queries) {
+            const { entries, more } = await storage.reader.listAll(list, query);
+            const expected = selectSimply(query.includeDeleted ? all : live, query);
+            expect({ ids: entries.map(({ id }) => id), more }).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  it('count what looking at everything would count', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(changeOf(1000), { maxLength: 25 }),
+        fc.array(anyFilter(1000), { maxLength: 3 }) as fc.Arbitrary<readonly Filter[]>,
+        fc.boolean(),
+        async (changes, filters, includeDeleted) => {
+          const { storage, live, all } = await fill(changes);
+          const expected = (includeDeleted ? all : live).filter((entry) => matches(entry, filters)).length;
+          expect(await storage.reader.countAll(list, { filters, includeDeleted })).toBe(expected);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
