@@ -3,10 +3,8 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 
-const main = new URL('../dist/cli/main.js', import.meta.url);
-
-if (existsSync(main)) {
-  const { run } = await import(main.href);
+if (existsSync(new URL('../dist/cli/main.js', import.meta.url))) {
+  const { run } = await import('../dist/cli/main.js');
   process.exitCode = await run(process.argv.slice(2));
 } else {
   process.stderr.write('coffer: this copy is not built yet. Run "npm run build" first.\n');

@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { formatReference } from '../dist/settings/docs.js';
 
-const pages = [['settings.md', formatReference()]];
+const pages = { 'settings.md': formatReference() };
 
 const folder = new URL('../docs/reference/', import.meta.url);
 mkdirSync(folder, { recursive: true });
-for (const [name, text] of pages) {
+for (const [name, text] of Object.entries(pages)) {
   writeFileSync(new URL(name, folder), text);
   console.log(`docs/reference/${name}`);
 }

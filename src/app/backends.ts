@@ -42,9 +42,10 @@ class BackendOpener {
   }
 
   openCache(name: BackendName, url: string | undefined): Promise<CacheBackend> {
-    return name === 'memory'
-      ? openMemoryCache(this.#settings, this.#clock)
-      : openSqliteCache(sqlitePath(url), this.#settings, this.#clock);
+    if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
+    const path = sqlitePath(url);
+    const isDatabase = url === undefined || this.#opened.has(`sqlite ${path}`);
+    return openSqliteCache(path, isDatabase, this.#settings, this.#clock);
   }
 
   async databases(): Promise<readonly Database[]> {
@@ -113,16 +114,28 @@ async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheB
 }
 
 async function openSqlite(path: string, settings: Settings, clock: Clock): Promise<OpenDatabase> {
-  const sqlite = await import('../backends/sqlite/index.ts');
-  const database = sqlite.openSqliteDatabase({ path, clock, synchronous: settings.get('sqlite_synchronous') });
+  const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
+  const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
+  const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
+  const database = openSqliteDatabase({ path, clock, synchronous: settings.get('sqlite_synchronous') });
   return {
     database,
-    storage: () => sqlite.createSqliteStorage(database),
-    permission: () => sqlite.createSqlitePermission(database),
+    storage: () => createSqliteStorage(database),
+    permission: () => createSqlitePermission(database),
   };
 }
 
-async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
-  const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
-  return open({ path, clock, prefix: settings.get('cache_prefix') });
+/** The cache has a file of its own; when its setting names that of a database, or nothing, it is the one beside it. */
+async function openSqliteCache(
+  path: string,
+  isDatabase: boolean,
+  settings: Settings,
+  clock: Clock,
+): Promise<CacheBackend> {
+  const sqlite = await import('../backends/sqlite/cache.ts');
+  return sqlite.openSqliteCache({
+    path: isDatabase ? sqlite.cachePathFor(path) : path,
+    clock,
+    prefix: settings.get('cache_prefix'),
+  });
 }

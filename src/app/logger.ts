@@ -55,6 +55,6 @@ function mozLogOptions({ level, name }: LoggerSettings): LoggerOptions {
     errorKey: 'err',
     timestamp: () => `,"Timestamp":${Date.now()}000000`,
     formatters: { level: (label) => ({ Severity: severities[label] ?? 7 }) },
-    redact: redacted.map((path) => `Fields.${path}`),
+    redact: redacted,
   };
 }

@@ -30,7 +30,10 @@ export function namedFile({ config, ini }: CommonOptions): string | undefined {
  * @param overrides settings that options of the command stand for
  * @throws SettingsError
  */
-export function loadWith(options: CommonOptions, overrides: Readonly<Record<string, string | undefined>> = {}): Settings {
+export function loadWith(
+  options: CommonOptions,
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): Settings {
   const level = options.debug === true ? 'debug' : options.quiet === true ? 'error' : undefined;
   const given = Object.entries({ ...overrides, log_level: level }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,

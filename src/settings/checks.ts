@@ -1,14 +1,21 @@
 // What no single setting can tell: settings that must fit each other.
+import { environmentName } from './definition.ts';
 import { coreFamilies } from './families.ts';
-import type { Layer } from './layers.ts';
+import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
+interface Sources {
+  readonly layers: readonly Layer[];
+  readonly environments: readonly EnvironmentLayer[];
+}
+
 /** Adds problems and warnings about settings that do not fit each other. */
-export function checkTogether(values: CoreValues, layers: readonly Layer[], report: Report): void {
+export function checkTogether(values: CoreValues, { layers, environments }: Sources, report: Report): void {
   checkFamilies(layers, report);
+  for (const environment of environments) checkFamilyVariables(environment, report);
   checkSecret(values, layers, report);
   checkSqliteFiles(values, report);
   if (values.http_scheme === 'http') {
@@ -28,12 +35,28 @@ function checkFamilies(layers: readonly Layer[], report: Report): void {
   }
 }
 
+/** The same for the environment, where only the form of the name tells the family. */
+function checkFamilyVariables({ prefix, variables }: EnvironmentLayer, report: Report): void {
+  const listed = new Set(Object.keys(coreSettings).map((key) => environmentName(key, prefix)));
+  for (const [name, given] of variables) {
+    if (listed.has(name)) continue;
+    const key = name.slice(prefix.length).toLowerCase();
+    const reading = coreFamilies.find(({ environmentPattern }) => environmentPattern.test(key))?.reader?.read(given);
+    if (reading?.kind === 'wrong') {
+      report.problems.push({ name, given, from: 'environment', message: `expected ${reading.expected}` });
+    }
+  }
+}
+
 /** Basic authentication without a secret would let anybody compute the user id of known credentials. */
 function checkSecret(values: CoreValues, layers: readonly Layer[], report: Report): void {
   if (values.userid_hmac_secret !== '') return;
   const needy = values['multiauth.policies'].filter((policy) => {
     const silent: Report = { problems: [], warnings: [] };
-    const { value } = resolveKey(layers, [`multiauth.policy.${policy}.use`], text(), { report: silent, isSecret: true });
+    const { value } = resolveKey(layers, [`multiauth.policy.${policy}.use`], text(), {
+      report: silent,
+      isSecret: true,
+    });
     const use = value ?? policy;
     return use === 'basicauth' || use.endsWith('BasicAuthAuthenticationPolicy');
   });

@@ -2,17 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
+import type { FileEntry } from './file-entry.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { readToml } from './toml.ts';
-
-/** One setting of a file, its key as written. */
-export interface FileEntry {
-  readonly key: string;
-  readonly text: string;
-  /** `coffer.ini line 3` */
-  readonly from: string;
-}
 
 /** What the root view tells about the file. */
 export interface FileIdentity {
@@ -90,7 +83,9 @@ function readIni(content: string, name: string, path: string): Omit<ConfigFile, 
   return {
     entries,
     fallbacks: readServerSection(document, context),
-    warnings: unused.map((candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`),
+    warnings: unused.map(
+      (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
+    ),
   };
 }
 

@@ -55,7 +55,8 @@ export function setting<T>(reader: Reader<T>, sentence: string, options: Setting
 export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(formatValue).join(' ');
-  if (typeof value === 'object') return 'text' in value && typeof value.text === 'string' ? value.text : JSON.stringify(value);
+  if (typeof value === 'object')
+    return 'text' in value && typeof value.text === 'string' ? value.text : JSON.stringify(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

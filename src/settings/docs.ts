@@ -7,7 +7,9 @@ import { coreSettings } from './table.ts';
 
 /** The text of `docs/reference/settings.md`. */
 export function formatReference(): string {
-  const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(coreSettings satisfies SettingsTable);
+  const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(
+    coreSettings satisfies SettingsTable,
+  );
   const sections = [...new Set(entries.map(([, row]) => row.section))];
   const parts = [
     introduction(),
@@ -17,7 +19,13 @@ export function formatReference(): string {
     ]),
     '## Names that hold a kind or an id',
     'These are looked up when they are needed, in files and in the environment alike.',
-    ...coreFamilies.map(({ form, sentence }) => `### ${form.split(', ').map((name) => `\`${name}\``).join(', ')}\n\n${sentence}`),
+    ...coreFamilies.map(
+      ({ form, sentence }) =>
+        `### ${form
+          .split(', ')
+          .map((name) => `\`${name}\``)
+          .join(', ')}\n\n${sentence}`,
+    ),
   ];
   return `${parts.flat().join('\n\n')}\n`;
 }

@@ -19,26 +19,26 @@ export const coreFamilies: readonly SettingsFamily[] = [
   family({
     form: '<kind>_<permission>_principals',
     sentence: 'Principals that have a permission on every object of a kind, such as record_create_principals.',
-    pattern: /^[a-z][a-z-]*_[a-z]+_principals$/,
+    pattern: /^[a-z][a-z0-9_-]*_[a-z]+_principals$/,
     reader: list(),
   }),
   family({
     form: '<kind>_cache_expires_seconds, <bucket>.record_cache_expires_seconds, <bucket>.<collection>.record_cache_expires_seconds',
     sentence:
       'Seconds for which anonymous answers may be cached. The older spelling with _ in place of . after an id is understood.',
-    pattern: /^(?:[a-z][a-z-]*|[A-Za-z0-9_.-]+[._]record)_cache_expires_seconds$/,
+    pattern: /^(?:[a-z][a-z0-9_-]*|[A-Za-z0-9_.-]+[._]record)_cache_expires_seconds$/,
     reader: integer({ min: 0 }),
   }),
   family({
     form: 'plural_<kind>_<method>_enabled, object_<kind>_<method>_enabled',
     sentence: 'Switches one method of the lists or of the objects of a kind off; the method is written in lower case.',
-    pattern: /^(?:plural|object)_[a-z][a-z_-]*_(?:get|head|post|put|patch|delete)_enabled$/,
+    pattern: /^(?:plural|object)_[a-z][a-z0-9_-]*_(?:get|head|post|put|patch|delete)_enabled$/,
     reader: flag(),
   }),
   family({
     form: '<kind>_id_generator',
     sentence: 'How ids of a kind are made and checked.',
-    pattern: /^[a-z][a-z-]*_id_generator$/,
+    pattern: /^[a-z][a-z0-9_-]*_id_generator$/,
     reader: undefined,
   }),
   family({
@@ -62,9 +62,15 @@ function family(given: Omit<SettingsFamily, 'environmentPattern'>): SettingsFami
 
 const noPools = 'the memory and sqlite backends have no connection pool';
 const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [/^(?:storage|permission|cache)_(?:pool_size|max_?overflow|max_backlog|pool_recycle|pool_timeout|poolclass)$/, noPools],
+  [
+    /^(?:storage|permission|cache)_(?:pool_size|max_?overflow|max_backlog|pool_recycle|pool_timeout|poolclass)$/,
+    noPools,
+  ],
   [/^newrelic_(?:config|env)$/, 'there is no such agent for this software'],
-  [/^(?:json_renderer|logging_renderer|settings_prefix|tm\.annotate_user)$/, 'it is about the inside of the reference server'],
+  [
+    /^(?:json_renderer|logging_renderer|settings_prefix|tm\.annotate_user)$/,
+    'it is about the inside of the reference server',
+  ],
   [/^initialization_sequence$/, 'the steps at start are fixed'],
   [/^(?:use|filter-with)$/, ''],
   [/^pyramid\./, ''],

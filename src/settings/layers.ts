@@ -1,7 +1,7 @@
 // The sources of settings, each as a layer that answers for one key at a time. The environment is asked by a name
 // computed from the key, never listed, so that keys holding ids work too.
 import { environmentName } from './definition.ts';
-import type { FileEntry } from './config-file.ts';
+import type { FileEntry } from './file-entry.ts';
 import type { Problem } from './problems.ts';
 
 /** A setting as some source gave it. */
@@ -29,15 +29,22 @@ export function valuesLayer(values: Readonly<Record<string, string>>, from: stri
   };
 }
 
+export interface EnvironmentLayer extends Layer {
+  readonly prefix: 'SVC_' | 'KINTO_';
+  /** Texts of the variables that carry the prefix, by full name. */
+  readonly variables: ReadonlyMap<string, string>;
+}
+
 /** The variables that start with the prefix. They are copied, since asking the process for them is slow. */
-export function environmentLayer(environment: Environment, prefix: 'SVC_' | 'KINTO_'): Layer & { readonly names: readonly string[] } {
+export function environmentLayer(environment: Environment, prefix: 'SVC_' | 'KINTO_'): EnvironmentLayer {
   const variables = new Map<string, string>();
   for (const [name, text] of Object.entries(environment)) {
     if (name.startsWith(prefix) && !isFileVariable(name) && text !== undefined) variables.set(name, text.trim());
   }
   return {
     keys: [],
-    names: [...variables.keys()],
+    prefix,
+    variables,
     find(key) {
       if (variables.size === 0) return undefined;
       const name = environmentName(key, prefix);
@@ -86,5 +93,9 @@ export function fileLayer(
 
 /** The problem of two spellings of one setting that disagree. */
 export function conflict(a: Given, b: Given): Problem {
-  return { name: b.name, from: b.from, message: `conflicts with ${a.name} (${a.from}); give one of them, or the same value` };
+  return {
+    name: b.name,
+    from: b.from,
+    message: `conflicts with ${a.name} (${a.from}); give one of them, or the same value`,
+  };
 }

@@ -12,9 +12,10 @@ import {
   platformLayer,
   valuesLayer,
   type Environment,
+  type EnvironmentLayer,
   type Layer,
 } from './layers.ts';
-import { SettingsError } from './problems.ts';
+import { describeProblem, SettingsError, type Problem } from './problems.ts';
 import { profileLayer } from './profile.ts';
 import { resolveTable, type Report } from './resolve.ts';
 import { Settings } from './settings.ts';
@@ -33,7 +34,13 @@ export interface LoadOptions {
 }
 
 /** Files that are read when none is named, in this order, below the working folder. */
-export const defaultFiles = ['coffer.toml', 'coffer.ini', 'config/coffer.toml', 'config/coffer.ini', 'config/svc.ini'] as const;
+export const defaultFiles = [
+  'coffer.toml',
+  'coffer.ini',
+  'config/coffer.toml',
+  'config/coffer.ini',
+  'config/svc.ini',
+] as const;
 
 /**
  * The settings of a service, from all sources.
@@ -47,8 +54,9 @@ export function loadSettings(options: LoadOptions = {}): Settings {
   const file = path === undefined ? undefined : readConfigFile(path);
   const ours = environmentLayer(environment, 'SVC_');
   const theirs = environmentLayer(environment, 'KINTO_');
-  if (theirs.names.length > 0) {
-    report.warnings.push(`environment variables with the prefix KINTO_ are deprecated, write SVC_: ${theirs.names.join(', ')}`);
+  if (theirs.variables.size > 0) {
+    const names = [...theirs.variables.keys()].join(', ');
+    report.warnings.push(`environment variables with the prefix KINTO_ are deprecated, write SVC_: ${names}`);
   }
   const layers = [
     valuesLayer(overrides, 'command line'),
@@ -57,7 +65,7 @@ export function loadSettings(options: LoadOptions = {}): Settings {
     platformLayer(environment),
     ...(file === undefined ? [profileLayer(cwd)] : layersOfFile(file, report)),
   ];
-  return settle({ layers, environmentNames: [...ours.names, ...theirs.names], file, tables }, report);
+  return settle({ layers, environments: [ours, theirs], file, tables }, report);
 }
 
 /**
@@ -68,25 +76,25 @@ export function loadSettings(options: LoadOptions = {}): Settings {
 export function settingsOf(values: Readonly<Record<string, string>>, tables: readonly SettingsTable[] = []): Settings {
   const report: Report = { problems: [], warnings: [] };
   const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
-  return settle({ layers: [fileLayer(entries, report.problems)], environmentNames: [], file: null, tables }, report);
+  return settle({ layers: [fileLayer(entries, report.problems)], environments: [], file: null, tables }, report);
 }
 
 interface Stack {
   readonly layers: readonly Layer[];
-  readonly environmentNames: readonly string[];
+  readonly environments: readonly EnvironmentLayer[];
   /** `undefined`: there is none, and the profile is in force; `null`: files do not matter. */
   readonly file: ConfigFile | undefined | null;
   readonly tables: readonly SettingsTable[];
 }
 
-function settle({ layers, environmentNames, file, tables }: Stack, report: Report): Settings {
+function settle({ layers, environments, file, tables }: Stack, report: Report): Settings {
   const values = resolveTable(layers, coreSettings, report);
   for (const table of tables) resolveTable(layers, table, report);
-  checkTogether(values, layers, report);
-  if (report.problems.length > 0) throw new SettingsError(report.problems);
+  checkTogether(values, { layers, environments }, report);
+  if (report.problems.length > 0) throw new SettingsError(withoutRepetitions(report.problems));
   return new Settings({
     layers,
-    environmentNames,
+    environments,
     values,
     file: file?.identity ?? null,
     warnings: report.warnings,
@@ -94,11 +102,18 @@ function settle({ layers, environmentNames, file, tables }: Stack, report: Repor
   });
 }
 
+/** A value that two checks looked at is told once. */
+function withoutRepetitions(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [describeProblem(problem), problem])).values()];
+}
+
 function layersOfFile(file: ConfigFile, report: Report): readonly Layer[] {
   const layer = fileLayer(file.entries, report.problems);
   report.warnings.push(...file.warnings);
   if (layer.deprecated.length > 0) {
-    report.warnings.push(`${file.identity.name}: the prefix kinto. is deprecated, leave it out: ${layer.deprecated.join(', ')}`);
+    report.warnings.push(
+      `${file.identity.name}: the prefix kinto. is deprecated, leave it out: ${layer.deprecated.join(', ')}`,
+    );
   }
   return [layer, fileLayer(file.fallbacks, report.problems)];
 }
@@ -115,7 +130,8 @@ export function findNamedFile({ configFile, environment, cwd }: Place, report?: 
   for (const name of fileVariables) {
     const path = environment[name];
     if (path === undefined || path === '') continue;
-    if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
+    if (name === 'KINTO_INI')
+      report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
     return resolve(cwd, path);
   }
   return undefined;
@@ -123,5 +139,7 @@ export function findNamedFile({ configFile, environment, cwd }: Place, report?: 
 
 /** The named file, else a default one that is there. */
 function findConfigFile(place: Place, report: Report): string | undefined {
-  return findNamedFile(place, report) ?? defaultFiles.map((name) => join(place.cwd, name)).find((path) => existsSync(path));
+  return (
+    findNamedFile(place, report) ?? defaultFiles.map((name) => join(place.cwd, name)).find((path) => existsSync(path))
+  );
 }

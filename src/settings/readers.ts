@@ -12,7 +12,7 @@ export interface Reader<T> {
   /** What the setting takes, as a noun phrase for documentation and error messages. */
   readonly form: string;
   /** Reads text as it stands in a file or in the environment, with blanks around it already taken off. */
-  readonly read: (text: string) => Reading<T>;
+  readonly read: (given: string) => Reading<T>;
 }
 
 const unset: Reading<never> = { kind: 'unset' };
@@ -26,23 +26,23 @@ function wrong(expected: string): Reading<never> {
 }
 
 /** The text behind JSON spelling: `"a b"` is `a b`, `null` is empty, everything else is what it looks like. */
-function unwrap(text: string): string {
-  if (text === 'null') return '';
-  if (!text.startsWith('"')) return text;
+function unwrap(given: string): string {
+  if (given === 'null') return '';
+  if (!given.startsWith('"')) return given;
   try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'string' ? parsed : text;
+    const parsed: unknown = JSON.parse(given);
+    return typeof parsed === 'string' ? parsed : given;
   } catch {
-    return text;
+    return given;
   }
 }
 
 /** A reader for one text that is tested and turned into a value by `convert`; `undefined` means it is not acceptable. */
-function scalar<T>(form: string, convert: (text: string) => T | undefined): Reader<T> {
+function scalar<T>(form: string, convert: (given: string) => T | undefined): Reader<T> {
   return {
     form,
-    read(text) {
-      const unwrapped = unwrap(text);
+    read(given) {
+      const unwrapped = unwrap(given);
       if (unwrapped === '') return unset;
       const converted = convert(unwrapped);
       return converted === undefined ? wrong(form) : value(converted);
@@ -91,7 +91,10 @@ export function duration(range: Range = {}): Reader<number> {
   });
 }
 
-function within(given: number, { min = -Number.MAX_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range): number | undefined {
+function within(
+  given: number,
+  { min = -Number.MAX_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range,
+): number | undefined {
   return given >= min && given <= max ? given : undefined;
 }
 

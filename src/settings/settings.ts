@@ -3,7 +3,7 @@
 import { formatValue, type SettingsTable, type ValuesOf } from './definition.ts';
 import type { FileIdentity } from './config-file.ts';
 import type { SettingsFamily } from './families.ts';
-import type { Layer } from './layers.ts';
+import type { EnvironmentLayer, Layer } from './layers.ts';
 import { SettingsError } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
 import { resolveKey, resolveTable, soundsSecret, type Report } from './resolve.ts';
@@ -13,7 +13,7 @@ import { findUnknown, type Vocabulary } from './unknown.ts';
 /** What settings are made from; see `loadSettings`. */
 export interface SettingsParts {
   readonly layers: readonly Layer[];
-  readonly environmentNames: readonly string[];
+  readonly environments: readonly EnvironmentLayer[];
   readonly values: CoreValues;
   readonly file: FileIdentity | null;
   readonly warnings: readonly string[];
@@ -82,7 +82,10 @@ export class Settings {
       ? coreSettings[key as keyof CoreTable]
       : undefined;
     const isSecret = row?.isSecret ?? soundsSecret(key);
-    const { value, isGiven } = resolveKey(this.#parts.layers, [key, ...(row?.aliases ?? [])], reader, { report, isSecret });
+    const { value, isGiven } = resolveKey(this.#parts.layers, [key, ...(row?.aliases ?? [])], reader, {
+      report,
+      isSecret,
+    });
     if (report.problems.length > 0) throw new SettingsError(report.problems);
     if (isGiven || row?.default === undefined) return value;
     const reading = reader.read(formatValue(row.default));
@@ -109,6 +112,6 @@ export class Settings {
   /** A line for each given name that neither the core nor the plugins know, with the nearest known one. */
   findUnknownKeys(tables: readonly SettingsTable[] = [], families: readonly SettingsFamily[] = []): readonly string[] {
     const vocabulary: Vocabulary = { tables: [coreSettings, ...tables], families };
-    return findUnknown(this.#parts.layers, this.#parts.environmentNames, vocabulary);
+    return findUnknown(this.#parts.layers, this.#parts.environments, vocabulary);
   }
 }

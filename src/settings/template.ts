@@ -28,7 +28,12 @@ export function formatTemplate(choices: TemplateChoices): string {
       section = row.section;
       lines.push('', `# ---- ${section} ----`);
     }
-    lines.push('', ...wrap(row.sentence), `# Takes ${row.reader.form}.`, formatSetting(key, row, active, choices.format));
+    lines.push(
+      '',
+      ...wrap(row.sentence),
+      `# Takes ${row.reader.form}.`,
+      formatSetting(key, row, active, choices.format),
+    );
   }
   return `${lines.join('\n')}\n`;
 }
@@ -46,7 +51,12 @@ function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): R
   ]);
 }
 
-function formatSetting(key: string, row: Setting<unknown>, active: ReadonlyMap<string, string>, format: 'ini' | 'toml'): string {
+function formatSetting(
+  key: string,
+  row: Setting<unknown>,
+  active: ReadonlyMap<string, string>,
+  format: 'ini' | 'toml',
+): string {
   const given = active.get(key);
   const mark = given === undefined ? '# ' : '';
   const isVersion = key === 'project_version';

@@ -1,7 +1,7 @@
 // Settings in TOML: tables are flattened with points, arrays become lists, and everything ends as the text that the
 // readers understand.
 import { parse, TomlDate, TomlError, type TomlValueWithoutBigInt } from 'smol-toml';
-import type { FileEntry } from './config-file.ts';
+import type { FileEntry } from './file-entry.ts';
 import { SettingsError, type Problem } from './problems.ts';
 
 /** Top tables that may hold everything, so that the file can be shared with other programs. */
@@ -49,7 +49,11 @@ function flatten(path: readonly string[], value: TomlValueWithoutBigInt, into: F
   const key = path.join('.');
   const text = formatScalar(value);
   if (text === undefined) {
-    into.problems.push({ name: key, from: into.name, message: 'expected a text, a number, true or false, or a list of them' });
+    into.problems.push({
+      name: key,
+      from: into.name,
+      message: 'expected a text, a number, true or false, or a list of them',
+    });
   } else {
     into.entries.push({ key, text, from: into.name });
   }

@@ -1,7 +1,7 @@
 // Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
-import type { Layer } from './layers.ts';
+import type { EnvironmentLayer, Layer } from './layers.ts';
 
 export interface Vocabulary {
   readonly tables: readonly SettingsTable[];
@@ -12,15 +12,19 @@ export interface Vocabulary {
 /** A line for each given name that means nothing, or has no effect. */
 export function findUnknown(
   layers: readonly Layer[],
-  environmentNames: readonly string[],
+  environments: readonly EnvironmentLayer[],
   { tables, families }: Vocabulary,
 ): readonly string[] {
   const known = tables.flatMap((table) => Object.entries(table).flatMap(([key, row]) => [key, ...row.aliases]));
   const allFamilies = [...coreFamilies, ...families];
-  return [...ofLayers(layers, known, allFamilies), ...ofEnvironment(environmentNames, known, allFamilies)];
+  return [...ofLayers(layers, known, allFamilies), ...ofEnvironment(environments, known, allFamilies)];
 }
 
-function ofLayers(layers: readonly Layer[], known: readonly string[], families: readonly SettingsFamily[]): readonly string[] {
+function ofLayers(
+  layers: readonly Layer[],
+  known: readonly string[],
+  families: readonly SettingsFamily[],
+): readonly string[] {
   const lines: string[] = [];
   for (const layer of layers) {
     for (const key of layer.keys) {
@@ -38,11 +42,17 @@ function ofLayers(layers: readonly Layer[], known: readonly string[], families: 
   return lines;
 }
 
-function ofEnvironment(names: readonly string[], known: readonly string[], families: readonly SettingsFamily[]): readonly string[] {
+function ofEnvironment(
+  environments: readonly EnvironmentLayer[],
+  known: readonly string[],
+  families: readonly SettingsFamily[],
+): readonly string[] {
   const knownNames = new Set(known.flatMap((key) => [environmentName(key, 'SVC_'), environmentName(key, 'KINTO_')]));
   const lines: string[] = [];
-  for (const name of names) {
-    const prefix = name.startsWith('SVC_') ? 'SVC_' : 'KINTO_';
+  const names = environments.flatMap(({ prefix, variables }) =>
+    [...variables.keys()].map((name) => [prefix, name] as const),
+  );
+  for (const [prefix, name] of names) {
     const key = name.slice(prefix.length).toLowerCase();
     if (knownNames.has(name) || findReasonToIgnore(key) !== undefined) continue;
     if (families.some(({ environmentPattern }) => environmentPattern.test(key))) continue;

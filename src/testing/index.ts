@@ -1,4 +1,5 @@
-// The public entry for authors of backends and plugins: the contract suites as data, and what is needed to run them.
+// The public entry for authors of backends and plugins: the contract suites as data with what is needed to run them, and
+// a running service with a client.
 export {
   createTestClock,
   missingAbilities,
@@ -18,3 +19,13 @@ export { cacheCases } from './cache-suite.ts';
 export { permissionCases } from './permission-suite.ts';
 export { storageCases } from './storage-suite.ts';
 export { transactionCases } from './transaction-suite.ts';
+export { forEachBackend, testBackends, type TestBackend } from './service-backends.ts';
+export {
+  authorizationOf,
+  startTestService,
+  type TestClient,
+  type TestRequest,
+  type TestResponse,
+  type TestService,
+  type TestServiceOptions,
+} from './service-client.ts';

@@ -88,6 +88,7 @@ describe('reading imports', () => {
       "const f = import.meta.url; // import('./f.ts')",
       "export function g(from = './g.ts'): void {}",
       "export default 'h';",
+      "this.#require('./i.ts'); loader.import(name);",
     ].join('\n');
     expect(importsOf(harmless)).toEqual([]);
   });

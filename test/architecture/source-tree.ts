@@ -39,7 +39,7 @@ export function roomOf(file: string): string {
 
 // The formatter puts every import and export at the start of a line and between single quotes.
 const staticImport = /^(import|export)\b(?:[^'";=(]*?\bfrom)?\s*'([^'\n]+)'/gm;
-const dynamicImport = /\b(?:import|require|createRequire\([^()\n]*\))\((?:\s*'([^'\n]+)'|(?!\s*\)))/g;
+const dynamicImport = /(?<![.#])\b(?:import|require|createRequire\([^()\n]*\))\((?:\s*'([^'\n]+)'|(?!\s*\)))/g;
 const commentLine = /^\s*(?:\/\/|\*|\/\*)/;
 
 /** Everything a file imports: statements, re-exports, `import()` as value or type, and `require`. */

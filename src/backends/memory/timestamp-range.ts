@@ -66,7 +66,7 @@ function boundOf(filter: Filter): TimestampRange | undefined {
 }
 
 function above(value: number): number {
-  return Math.floor(value) + 1;
+  return Math.floor(value);
 }
 
 function below(value: number): number {

@@ -18,7 +18,7 @@ export interface ConnectionOptions {
 }
 
 /** `FULL` survives loss of power; `NORMAL` may lose the last commits then, but never tears the file. */
-export type Synchronous = 'FULL' | 'NORMAL' | 'OFF';
+export type Synchronous = 'EXTRA' | 'FULL' | 'NORMAL' | 'OFF';
 
 /** Blocks the process, so it is kept short; who waits for a lock longer does so with timers. */
 const driverTimeoutMs = 10;
@@ -120,13 +120,16 @@ export class Connection {
     return this.#prepare(sql).run(...parameters).changes;
   }
 
-  /** Runs the reads in one snapshot. */
-  inSnapshot<T>(operation: () => T): T {
-    this.run('BEGIN');
+  /** Runs the operation in a transaction of its own, which is rolled back when it throws. */
+  inWriteTransaction<T>(operation: () => T): T {
+    this.run('BEGIN IMMEDIATE');
     try {
-      return operation();
-    } finally {
-      if (this.inTransaction) this.run('COMMIT');
+      const result = operation();
+      this.run('COMMIT');
+      return result;
+    } catch (error) {
+      if (this.inTransaction) this.run('ROLLBACK');
+      throw error;
     }
   }
 

@@ -65,7 +65,7 @@ export function tombstoneCondition(filters: readonly Filter[]): Condition | 'nev
 
 /** All conditions in one; the evaluator, who tests all filters anyway, is asked once and last. */
 function conjunction(conditions: readonly (Condition | undefined)[]): Condition | undefined {
-  const needed = conditions.filter((condition) => condition !== undefined && condition !== always);
+  const needed = conditions.filter((condition): condition is Condition => condition !== undefined && condition !== always);
   const all = [...needed.filter((condition) => !isEvaluator(condition)), ...new Set(needed.filter(isEvaluator))];
   if (all.length === 0) return undefined;
   if (all.length === 1) return all[0]!;

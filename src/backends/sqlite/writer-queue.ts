@@ -12,6 +12,8 @@ export interface WriterQueueOptions {
   readonly maxGroupMilliseconds?: number;
   /** How long to keep asking while another process holds the file's write lock. */
   readonly busyTimeoutMs?: number;
+  /** Called right before each COMMIT. */
+  readonly beforeCommit?: () => void;
 }
 
 /** `background` work is let through when nothing else waits, or after so many turns of others. */
@@ -140,6 +142,7 @@ export class WriterQueue {
       maxGroupUnits: options.maxGroupUnits ?? 100,
       maxGroupMilliseconds: options.maxGroupMilliseconds ?? 20,
       busyTimeoutMs: options.busyTimeoutMs ?? 5000,
+      beforeCommit: options.beforeCommit ?? (() => undefined),
     };
   }
 
@@ -249,6 +252,7 @@ export class WriterQueue {
     this.#group = undefined;
     try {
       if (group.failure === undefined) {
+        this.#options.beforeCommit();
         this.#connection.run('COMMIT');
         group.succeed();
         return;

@@ -37,7 +37,10 @@ export function deleteCollectionCommand(): Command {
         case 'bucket missing':
           throw new Exit(exitCodes.deleteCollectionBucketMissing, `there is no bucket ${bucket}`);
         case 'collection missing':
-          throw new Exit(exitCodes.deleteCollectionCollectionMissing, `there is no collection ${collection} in ${bucket}`);
+          throw new Exit(
+            exitCodes.deleteCollectionCollectionMissing,
+            `there is no collection ${collection} in ${bucket}`,
+          );
       }
     });
 }

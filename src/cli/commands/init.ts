@@ -44,7 +44,8 @@ export function initCommand(): Command {
 }
 
 async function init(options: InitOptions): Promise<void> {
-  const path = findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
+  const path =
+    findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
   const asks = isInteractive();
   const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]);
   const cacheBackend = options.cacheBackend ?? (asks ? await ask('And short-lived values?', caches) : caches[0]);

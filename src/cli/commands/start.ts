@@ -67,7 +67,10 @@ async function listen(service: Service): Promise<string> {
     const port = service.settings.get('http_port');
     switch (code) {
       case 'EADDRINUSE':
-        throw new Exit(exitCodes.failed, `port ${port} of ${host} is in use; choose another with --port, or stop what uses it`);
+        throw new Exit(
+          exitCodes.failed,
+          `port ${port} of ${host} is in use; choose another with --port, or stop what uses it`,
+        );
       case 'EACCES':
         throw new Exit(exitCodes.failed, `port ${port} needs more rights; choose one above 1023 with --port`);
       case 'EADDRNOTAVAIL':

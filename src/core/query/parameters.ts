@@ -35,6 +35,18 @@ const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
   object: new Set(['_fields']),
 };
 
+const nothingAsked: ListParameters = {
+  issues: [],
+  filters: [],
+  since: undefined,
+  before: [],
+  usesDeprecatedTo: false,
+  limit: undefined,
+  sort: undefined,
+  token: undefined,
+  fields: undefined,
+};
+
 /**
  * Reads the decoded pairs of a query string. Names that start with `_` and mean nothing are ignored, as are all
  * parameters that have no place in this use.
@@ -45,6 +57,7 @@ export function parseParameters(
   pairs: readonly (readonly [name: string, value: string])[],
   options: { readonly now: number; readonly use: ParameterUse },
 ): ListParameters {
+  if (pairs.length === 0) return nothingAsked;
   const issues: Issue[] = [];
   const filters: (readonly [string, string])[] = [];
   const given = new Map<string, string>();
@@ -70,15 +83,14 @@ export function parseParameters(
     return undefined;
   };
   const parseTime = (text: string): number | Refused => parseTimestamp(text, options.now) ?? badTimestamp;
-  const values = {
-    since: read('_since', parseTime),
-    before: [read('_before', parseTime), read('_to', parseTime)].filter((time) => time !== undefined),
-    limit: read('_limit', parseLimit),
-    sort: read('_sort', parseText),
-    token: read('_token', parseText),
-    fields: read('_fields', parseText),
-  };
-  return { ...values, filters, usesDeprecatedTo: given.has('_to'), issues: uniqueIssues(issues) };
+  const since = read('_since', parseTime);
+  const before = [read('_before', parseTime), read('_to', parseTime)].filter((time) => time !== undefined);
+  const limit = read('_limit', parseLimit);
+  const sort = read('_sort', parseText);
+  const token = read('_token', parseText);
+  const fields = read('_fields', parseText);
+  const usesDeprecatedTo = given.has('_to');
+  return { issues: uniqueIssues(issues), filters, since, before, usesDeprecatedTo, limit, sort, token, fields };
 }
 
 class Refused {
@@ -132,6 +144,7 @@ function issueOf(name: string, description: string): Issue {
 
 /** A parameter repeated a thousand times is told once. */
 function uniqueIssues(issues: readonly Issue[]): readonly Issue[] {
+  if (issues.length < 2) return issues;
   const seen = new Map(issues.map((issue) => [`${issue.name} ${issue.description}`, issue]));
   return [...seen.values()];
 }

@@ -124,6 +124,8 @@ function allowsOf(traits: ListTraits): (field: Field, operator: Filter['operator
 const signAndField = /^([-+ ]?)([\p{L}\p{N}_.]+)$/u;
 
 function resolveSort(text: string | undefined, options: QueryOptions, issues: Issue[]): readonly SortKey[] {
+  const { tieBreakers = newestFirst, uniqueFields = storedUniqueFields } = options;
+  if (text === undefined) return upToUnique(tieBreakers, uniqueFields);
   const keys: SortKey[] = [];
   const names = new Set<string>();
   // Only the first key of a name decides anything.
@@ -132,7 +134,7 @@ function resolveSort(text: string | undefined, options: QueryOptions, issues: Is
     names.add(key.field.name);
     keys.push(key);
   };
-  for (const part of text?.split(',') ?? []) {
+  for (const part of text.split(',')) {
     const match = signAndField.exec(part);
     if (match === null) continue;
     const field = parseField(match[2]!);
@@ -141,8 +143,8 @@ function resolveSort(text: string | undefined, options: QueryOptions, issues: Is
   }
   const maxSortKeys = options.maxSortKeys ?? defaultMaxSortKeys;
   if (keys.length > maxSortKeys) issues.push(issueOf(null, `more than ${maxSortKeys} sort keys`));
-  for (const key of options.tieBreakers ?? newestFirst) add(key);
-  return upToUnique(keys, options.uniqueFields ?? storedUniqueFields);
+  for (const key of tieBreakers) add(key);
+  return upToUnique(keys, uniqueFields);
 }
 
 /** Keys after a unique one never decide anything, and storage wants the last one to be unique. */

@@ -7,16 +7,23 @@ import { RE2JS, RE2JSException } from 're2js';
 export interface SafePattern {
   /** Whether the pattern is found anywhere in the text. */
   test(text: string): boolean;
+  /** How much work the test of a text is at most, in steps of a validation. */
+  stepsFor(text: string): number;
+  /** Instructions of the compiled pattern. */
+  readonly size: number;
 }
 
 /** The pattern cannot be run; the message says why. */
 export class UnsupportedPattern extends Error {}
 
 /** Characters a pattern may have. */
-export const maxPatternChars = 4096;
+export const maxPatternChars = 2000;
 
 /** Instructions a compiled pattern may have: with them grows the time spent on each character. */
-const maxProgramSize = 20_000;
+const maxProgramSize = 2500;
+
+/** Instructions tried on characters that take as long as one step. */
+const instructionsPerStep = 32;
 
 /**
  * Compiles a pattern.
@@ -31,10 +38,20 @@ export function compileSafePattern(pattern: string): SafePattern {
     compiled = RE2JS.compile(translated, RE2JS.LOOKBEHINDS);
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    throw new UnsupportedPattern(error.message, { cause: error });
+    throw new UnsupportedPattern(describe(error), { cause: error });
   }
-  if (compiled.programSize() > maxProgramSize) throw new UnsupportedPattern('the pattern is too complex');
-  return compiled;
+  const size = compiled.programSize();
+  if (size > maxProgramSize) throw new UnsupportedPattern('it is too complex');
+  return {
+    size,
+    test: (text) => compiled.test(text),
+    stepsFor: (text) => 1 + (text.length * size) / instructionsPerStep,
+  };
+}
+
+function describe({ message }: Error): string {
+  if (/`\(\?[=!]/.test(message)) return 'lookahead is not supported';
+  return message.replace('error parsing regexp: ', '');
 }
 
 const whitespace = '\\t\\n\\x0b\\f\\r\\x{feff}\\p{Zs}\\x{2028}\\x{2029}';

@@ -12,12 +12,11 @@ import { StoredObject, formatAttributes } from '../../../src/core/objects/stored
 import { parseField } from '../../../src/core/query/fields.ts';
 
 export const words = ['', 'a', 'A', 'b', 'ab', 'é', '\uffee', '\u{1f600}', '__proto__', 'constructor', '%', '"'];
+const exactNumbers = ['-0', '1.0', '1e0', '1.50', '12345678901234567890', '12345678901234567889', '1e-400', '0.1e1'];
 const numbers: readonly JsonValue[] = [
-  ...[0, 1, -1, 2, 1.5, 10, 1e21, 12345678901234567000],
-  ...['-0', '1.0', '1e0', '1.50', '12345678901234567890', '12345678901234567889', '1e-400', '0.1e1', '-1.0'].map(
-    (text) => new ExactNumber(text),
-  ),
-];
+  [0, 1, -1, 2, 1.5, 10, 1e21, 12345678901234567000],
+  exactNumbers.map((text) => new ExactNumber(text)),
+].flat();
 
 export function objectOf(entries: readonly (readonly [string, JsonValue])[]): JsonObject {
   const object: MutableJsonObject = {};

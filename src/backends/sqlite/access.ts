@@ -1,0 +1,32 @@
+// How a backend reaches its tables: committed state through the snapshots, a unit of work through the writer.
+import type { Connection } from './connection.ts';
+import type { BackendName } from './errors.ts';
+import type { Snapshots } from './snapshots.ts';
+import { runWithPauses, type Steps } from './steps.ts';
+import type { WriterUnit } from './writer-queue.ts';
+
+export interface Access {
+  /** Runs one operation without interruption. */
+  run<T>(operation: (connection: Connection) => T): Promise<T>;
+  /** Runs a read in one snapshot, with pauses when it yields. */
+  read<T>(read: (connection: Connection) => Steps<T>): Promise<T>;
+}
+
+/** Access to committed state. */
+export function accessCommitted(snapshots: Snapshots, backend: BackendName): Access {
+  return {
+    run: async (operation) => snapshots.run(backend, operation),
+    read: (read) => snapshots.read(backend, read),
+  };
+}
+
+/** Access inside a unit of work. It holds the turn to write, so nobody changes anything between steps. */
+export function accessUnit(unit: WriterUnit, backend: BackendName): Access {
+  return {
+    run: async (operation) => unit.run(backend, operation),
+    read: async (read) => {
+      const steps = unit.run(backend, read);
+      return runWithPauses(steps, (step) => unit.run(backend, step));
+    },
+  };
+}

@@ -1,0 +1,127 @@
+// Finds the objects on which principals have permissions. Where the patterns lead to few folders, only those are
+// looked at; otherwise the principals' own entries are, whichever is less work.
+import type { BoundPattern } from '../../contracts/permission.ts';
+import type { Connection } from './connection.ts';
+import { compilePattern, type ObjectPattern } from './object-pattern.ts';
+import type { Steps } from './steps.ts';
+
+/** Object id → permissions. */
+export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
+type Found = Map<string, Set<string>>;
+type FolderRow = readonly [folder: number, uri: string];
+
+/** With more folders below a pattern, the entries of the principal are walked instead. */
+const maxFolders = 100;
+/** Rows that one statement returns. */
+const windowRows = 2000;
+
+/** Every entry of the principals. */
+export function* findAllAccessible(connection: Connection, principals: readonly string[]): Steps<AccessibleObjects> {
+  const found: Found = new Map();
+  for (const principal of new Set(principals)) {
+    yield* walkEntries(connection, principal, (objectId, permission) => add(found, objectId, permission));
+  }
+  return found;
+}
+
+/** The entries of the principals that one of the patterns asks for. */
+export function* findAccessible(
+  connection: Connection,
+  principals: readonly string[],
+  bound: readonly BoundPattern[],
+  withChildren: boolean,
+): Steps<AccessibleObjects> {
+  const found: Found = new Map();
+  for (const { pattern: text, permission } of bound) {
+    const pattern = compilePattern(text, withChildren);
+    const folders = findFolders(connection, pattern);
+    for (const principal of new Set(principals)) {
+      if (folders === undefined) {
+        yield* walkEntries(connection, principal, (objectId, name) => {
+          if (name === permission && pattern.matches(objectId)) add(found, objectId, permission);
+        });
+      } else {
+        yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) =>
+          add(found, objectId, permission),
+        );
+      }
+    }
+  }
+  return found;
+}
+
+/** The folders that matching objects can lie in, or `undefined` when they are too many. */
+function findFolders(connection: Connection, { folder, folders }: ObjectPattern): readonly FolderRow[] | undefined {
+  if (folder !== undefined) return connection.all<FolderRow>('SELECT folder, uri FROM folders WHERE uri = ?', folder);
+  const { low, high } = folders;
+  const rows =
+    high === undefined
+      ? connection.all<FolderRow>('SELECT folder, uri FROM folders WHERE uri >= ? LIMIT ?', low, maxFolders + 1)
+      : connection.all<FolderRow>(
+          'SELECT folder, uri FROM folders WHERE uri >= ? AND uri < ? LIMIT ?',
+          low,
+          high,
+          maxFolders + 1,
+        );
+  return rows.length > maxFolders ? undefined : rows;
+}
+
+/** All entries of a principal. */
+function* walkEntries(
+  connection: Connection,
+  principal: string,
+  visit: (objectId: string, permission: string) => void,
+): Steps<void> {
+  let last: readonly [folder: number, permission: string, name: string] = [-1, '', ''];
+  for (;;) {
+    const rows = connection.all<[folder: number, permission: string, name: string, uri: string]>(
+      `SELECT e.folder, e.permission, e.name, f.uri FROM entries e CROSS JOIN folders f
+      WHERE e.principal = ? AND (e.folder, e.permission, e.name) > (?, ?, ?) AND f.folder = e.folder
+      ORDER BY e.folder, e.permission, e.name LIMIT ?`,
+      principal,
+      ...last,
+      windowRows,
+    );
+    for (const [, permission, name, uri] of rows) visit(uri + name, permission);
+    const end = rows[windowRows - 1];
+    if (end === undefined) return;
+    last = [end[0], end[1], end[2]];
+    yield;
+  }
+}
+
+/** The entries of a principal with one permission, in some folders. */
+function* walkFolders(
+  connection: Connection,
+  principal: string,
+  permission: string,
+  folders: readonly FolderRow[],
+  pattern: ObjectPattern,
+  visit: (objectId: string) => void,
+): Steps<void> {
+  const start = pattern.name ?? '';
+  const only = pattern.name === undefined ? '' : 'AND name <= ?';
+  for (const [folder, uri] of folders) {
+    let names: readonly (readonly [string])[] = [];
+    do {
+      if (names.length > 0) yield;
+      names = connection.all<[string]>(
+        `SELECT name FROM entries WHERE principal = ? AND folder = ? AND permission = ?
+        AND name ${names.length === 0 ? '>=' : '>'} ? ${only} ORDER BY name LIMIT ?`,
+        principal,
+        folder,
+        permission,
+        names.at(-1)?.[0] ?? start,
+        ...(pattern.name === undefined ? [] : [pattern.name]),
+        windowRows,
+      );
+      for (const [name] of names) if (pattern.matches(uri + name)) visit(uri + name);
+    } while (names.length === windowRows);
+  }
+}
+
+function add(found: Found, objectId: string, permission: string): void {
+  const permissions = found.get(objectId);
+  if (permissions === undefined) found.set(objectId, new Set([permission]));
+  else permissions.add(permission);
+}

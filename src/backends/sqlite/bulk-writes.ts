@@ -1,0 +1,128 @@
+// Writes to whole lists and subtrees. What may touch many rows goes in steps, so that requests are served meanwhile;
+// the unit of work keeps the turn of the writer until it ends.
+import type { ListKey } from '../../core/objects/stored.ts';
+import type { Selection } from '../../core/query/ast.ts';
+import type { Connection, SqlValue } from './connection.ts';
+import { detachContents, findList, updateList, type ListRow } from './lists.ts';
+import { compileSelection, fromWhere, walkWindows } from './selection.ts';
+import type { Steps } from './steps.ts';
+import { rangeBelow } from './text-range.ts';
+
+export interface PurgeOptions {
+  readonly kind?: string;
+  readonly parent?: string;
+  readonly before?: number;
+  readonly maxRetained?: number;
+}
+
+/** Rows that one statement deletes. */
+const chunkRows = 2000;
+const afterAllTimestamps = Number.MAX_SAFE_INTEGER + 1;
+
+/**
+ * Empties every list whose parent is the URI or lies below it.
+ *
+ * @param nextClock the clock of a list that loses live objects
+ * @returns whether there was anything in them
+ */
+export function deleteBelow(connection: Connection, uri: string, nextClock: (clock: number) => number): boolean {
+  const { low, high } = rangeBelow(uri);
+  const rows = connection.all<[string, string, number, number, number, number]>(
+    `SELECT kind, parent, list, clock, live, dead FROM lists
+    WHERE (parent = ? OR (parent >= ? AND parent < ?)) AND (live > 0 OR dead > 0)`,
+    uri,
+    low,
+    high,
+  );
+  for (const [kind, parent, list, clock, live, dead] of rows) {
+    detachContents(connection, { kind, parent }, { list, clock, live, dead }, live > 0 ? nextClock(clock) : clock);
+  }
+  return rows.length > 0;
+}
+
+/** Forgets tombstones, list by list; returns how many. */
+export function* purgeTombstones(connection: Connection, options: PurgeOptions): Steps<number> {
+  const { kind, parent, before, maxRetained } = options;
+  if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
+  const conditions = ['dead > ?'];
+  const parameters: SqlValue[] = [maxRetained ?? 0];
+  if (kind !== undefined) {
+    conditions.push('kind = ?');
+    parameters.push(kind);
+  }
+  if (parent !== undefined) {
+    conditions.push('parent = ?');
+    parameters.push(parent);
+  }
+  const sql = `SELECT list, clock, dead FROM lists WHERE ${conditions.join(' AND ')}`;
+  let purged = 0;
+  for (const [list, clock, dead] of connection.all<[number, number, number]>(sql, ...parameters)) {
+    let left = maxRetained === undefined ? Infinity : dead - maxRetained;
+    while (left > 0) {
+      const wanted = Math.min(left, chunkRows);
+      const gone = connection.run(
+        `DELETE FROM tombstones WHERE list = ? AND id IN
+        (SELECT id FROM tombstones WHERE list = ? AND last_modified < ? ORDER BY last_modified LIMIT ?)`,
+        list,
+        list,
+        before ?? afterAllTimestamps,
+        wanted,
+      );
+      if (gone > 0) updateList(connection, list, clock, { dead: -gone });
+      purged += gone;
+      left -= gone;
+      if (gone < wanted) break;
+      yield;
+    }
+  }
+  return purged;
+}
+
+/** Keeps the newest of the selected live objects; the others go without tombstones. */
+export function* trimList(
+  connection: Connection,
+  key: ListKey,
+  selection: Selection,
+  maxObjects: number,
+): Steps<number> {
+  const row = findList(connection, key);
+  if (row === undefined || row.live <= maxObjects) return 0;
+  const excess = yield* selectExcess(connection, row, selection, maxObjects);
+  for (let start = 0; start < excess.length; start += chunkRows) {
+    const chunk = excess.slice(start, start + chunkRows);
+    const objects = JSON.stringify(chunk);
+    connection.run('DELETE FROM objects WHERE object IN (SELECT value FROM json_each(?))', objects);
+    updateList(connection, row.list, row.clock, { live: -chunk.length });
+    yield;
+  }
+  return excess.length;
+}
+
+/** Row numbers of the selected live objects beyond the newest `maxObjects`. */
+function* selectExcess(
+  connection: Connection,
+  row: ListRow,
+  selection: Selection,
+  maxObjects: number,
+): Steps<readonly number[]> {
+  const compiled = compileSelection(row.list, selection, false);
+  // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
+  const selected: [object: number, lastModified: number][] = [];
+  yield* walkWindows(connection, compiled, 'descending', (window) => {
+    const from = fromWhere(compiled, compiled.tables[0]!, window);
+    const sql = `SELECT e.object, e.last_modified ${from.sql}`;
+    for (const found of connection.allMatching<[number, number]>(compiled.filters, sql, from.parameters)) {
+      selected.push(found);
+    }
+    return false;
+  });
+  return selected
+    .sort((a, b) => b[1] - a[1])
+    .slice(maxObjects)
+    .map(([object]) => object);
+}
+
+/** Deletes all objects, tombstones and clocks. */
+export function flushStorage(connection: Connection): void {
+  for (const table of ['objects', 'tombstones', 'lists', 'doomed_lists']) connection.run(`DELETE FROM ${table}`);
+}

@@ -1,0 +1,117 @@
+// Opens a database file for the storage and permission backends: one connection that writes, others that read, and the
+// turns of the writer.
+import type { Clock } from '../../base/clock.ts';
+import type { Database, Transaction } from '../../contracts/database.ts';
+import { accessCommitted, accessUnit, type Access } from './access.ts';
+import { Connection, type Synchronous } from './connection.ts';
+import { translating, type BackendName } from './errors.ts';
+import { Reaper } from './reaper.ts';
+import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
+import { Snapshots } from './snapshots.ts';
+import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
+
+export interface SqliteDatabaseOptions extends Omit<WriterQueueOptions, 'beforeCommit'> {
+  /** The file; it and its folder are created when absent. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** Default `FULL`: a commit survives loss of power. */
+  readonly synchronous?: Synchronous;
+}
+
+export interface SqliteDatabase extends Database {
+  readonly path: string;
+  readonly clock: Clock;
+  /** Access to committed state, outside any unit of work. */
+  committed(backend: BackendName): Access;
+  /** Access inside a transaction that this database opened. */
+  within(transaction: Transaction, backend: BackendName): Access;
+  /** Tells that rows have been detached and wait for deletion in the background. */
+  announceDoomed(): void;
+  /** Deletes in one go what the background work would delete little by little. */
+  reapAll(): Promise<void>;
+}
+
+/**
+ * Opens a database file. Storage and permission backends created on the same one share its transactions.
+ *
+ * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
+ */
+export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
+  const { path, clock, synchronous = 'FULL' } = options;
+  const writer = translating('storage', () => new Connection({ path, synchronous }));
+  try {
+    requireKnownSchema(writer, databaseMigrations, path);
+    const snapshots = translating(
+      'storage',
+      () => new Snapshots(() => new Connection({ path, synchronous, readOnly: true })),
+    );
+    const queue = new WriterQueue(writer, { ...options, beforeCommit: () => snapshots.refresh() });
+    return createDatabase(path, clock, writer, snapshots, queue);
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+function createDatabase(
+  path: string,
+  clock: Clock,
+  writer: Connection,
+  snapshots: Snapshots,
+  queue: WriterQueue,
+): SqliteDatabase {
+  const reaper = new Reaper(queue);
+  if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
+  let closing: Promise<void> | undefined;
+
+  async function migrate(): Promise<readonly string[]> {
+    const done: string[] = [];
+    for (;;) {
+      const unit = await queue.begin();
+      let line: string | undefined;
+      try {
+        line = unit.run('storage', (connection) => applyNextMigration(connection, databaseMigrations));
+      } catch (error) {
+        await unit.rollback();
+        throw error;
+      }
+      await unit.commit();
+      if (line === undefined) return done;
+      done.push(line);
+    }
+  }
+
+  async function close(): Promise<void> {
+    await reaper.stop();
+    await queue.close();
+    await snapshots.close();
+    try {
+      writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Everything committed is safe in the log; the next start moves it over.
+    }
+    writer.close();
+  }
+
+  return {
+    name: 'sqlite',
+    abilities: { rollback: true, durable: true },
+    path,
+    clock,
+    begin: () => queue.begin(),
+    committed: (backend) => accessCommitted(snapshots, backend),
+    within(transaction, backend) {
+      if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
+      throw new Error('the transaction belongs to another database');
+    },
+    announceDoomed: () => reaper.wake(),
+    async reapAll() {
+      while (await reaper.reapChunk());
+    },
+    initializeSchema: async ({ dryRun }) =>
+      dryRun
+        ? snapshots.run('storage', (connection) => pendingMigrations(connection, databaseMigrations))
+        : migrate(),
+    close: () => (closing ??= close()),
+  };
+}

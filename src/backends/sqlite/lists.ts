@@ -1,0 +1,69 @@
+// The rows of lists: which number a list has, its clock and its counts.
+import type { ListKey } from '../../core/objects/stored.ts';
+import type { Connection } from './connection.ts';
+
+export interface ListRow {
+  /** Internal number, under which objects and tombstones are kept. */
+  readonly list: number;
+  /** The highest timestamp ever given. */
+  readonly clock: number;
+  /** Number of live objects. */
+  readonly live: number;
+  /** Number of tombstones. */
+  readonly dead: number;
+}
+
+/** How a write changes the counts of its list. */
+export interface CountChange {
+  readonly live?: number;
+  readonly dead?: number;
+}
+
+type ListTuple = [list: number, clock: number, live: number, dead: number];
+
+/** The list, `undefined` when it was never read nor written. */
+export function findList(connection: Connection, { kind, parent }: ListKey): ListRow | undefined {
+  const row = connection.get<ListTuple>(
+    'SELECT list, clock, live, dead FROM lists WHERE kind = ? AND parent = ?',
+    kind,
+    parent,
+  );
+  return row === undefined ? undefined : { list: row[0], clock: row[1], live: row[2], dead: row[3] };
+}
+
+/** Stores a list that does not exist yet, empty. */
+export function insertList(connection: Connection, { kind, parent }: ListKey, clock: number): ListRow {
+  const row = connection.get<[number]>(
+    'INSERT INTO lists (kind, parent, clock, live, dead) VALUES (?, ?, ?, 0, 0) RETURNING list',
+    kind,
+    parent,
+    clock,
+  )!;
+  return { list: row[0], clock, live: 0, dead: 0 };
+}
+
+/** Moves the clock forward, never back, and changes the counts. */
+export function updateList(
+  connection: Connection,
+  list: number,
+  clock: number,
+  { live = 0, dead = 0 }: CountChange = {},
+): void {
+  connection.run(
+    'UPDATE lists SET clock = max(clock, ?), live = live + ?, dead = dead + ? WHERE list = ?',
+    clock,
+    live,
+    dead,
+    list,
+  );
+}
+
+/**
+ * Empties a list in one step, whatever it holds: the list gets a new number, and what is stored under the old one is
+ * left to the reaper.
+ */
+export function detachContents(connection: Connection, key: ListKey, { list }: ListRow, clock: number): void {
+  connection.run('INSERT INTO doomed_lists (list) VALUES (?)', list);
+  connection.run('DELETE FROM lists WHERE list = ?', list);
+  insertList(connection, key, clock);
+}

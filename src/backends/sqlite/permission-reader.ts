@@ -1,0 +1,144 @@
+// The reading half of the permission contract. The same code serves committed state and units of work.
+import type {
+  BoundPattern,
+  BoundPermission,
+  ObjectPermissions,
+  PermissionReader,
+} from '../../contracts/permission.ts';
+import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
+import type { Access } from './access.ts';
+import type { Connection, SqlValue } from './connection.ts';
+import { splitObjectId } from './object-pattern.ts';
+import type { Steps } from './steps.ts';
+
+/** Entries that one statement looks up; few in practice, so that few statements are kept. */
+const boundPerStatement = 16;
+/** Objects whose entries are read without a pause. */
+const objectsPerStep = 500;
+
+export class SqlitePermissionReader implements PermissionReader {
+  protected readonly access: Access;
+
+  constructor(access: Access) {
+    this.access = access;
+  }
+
+  getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+    return this.access.run((connection) => {
+      const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
+      return new Set(connection.all<[string]>(sql, userId).map(([principal]) => principal));
+    });
+  }
+
+  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+    return this.getAuthorizedPrincipals([{ objectId, permission }]);
+  }
+
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+    return this.access.run((connection) => {
+      const principals = new Set<string>();
+      for (const chunk of inChunks(bound)) {
+        const { sql, parameters } = fromEntries(chunk);
+        for (const [principal] of connection.all<[string]>(`SELECT e.principal ${sql}`, ...parameters)) {
+          principals.add(principal);
+        }
+      }
+      return principals;
+    });
+  }
+
+  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
+    if (principals.length === 0 || bound.length === 0) return Promise.resolve(false);
+    const among = JSON.stringify(principals);
+    return this.access.run((connection) =>
+      inChunks(bound).some((chunk) => {
+        const { sql, parameters } = fromEntries(chunk);
+        const condition = 'e.principal IN (SELECT value FROM json_each(?))';
+        const row = connection.get<[number]>(`SELECT 1 ${sql} AND ${condition} LIMIT 1`, ...parameters, among);
+        return row !== undefined;
+      }),
+    );
+  }
+
+  getAccessibleObjects(
+    principals: readonly string[],
+    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+  ): Promise<AccessibleObjects> {
+    return this.access.read((connection) =>
+      bound === undefined
+        ? findAllAccessible(connection, principals)
+        : findAccessible(connection, principals, bound, withChildren),
+    );
+  }
+
+  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+    return this.access.run((connection) => readEntries(connection, objectId, permissions));
+  }
+
+  getObjectsPermissions(
+    objectIds: readonly string[],
+    permissions?: readonly string[],
+  ): Promise<readonly ObjectPermissions[]> {
+    return this.access.read((connection) => readManyEntries(connection, objectIds, permissions));
+  }
+}
+
+function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPermission[])[] {
+  if (bound.length <= boundPerStatement) return bound.length === 0 ? [] : [bound];
+  const chunks: (readonly BoundPermission[])[] = [];
+  for (let start = 0; start < bound.length; start += boundPerStatement) {
+    chunks.push(bound.slice(start, start + boundPerStatement));
+  }
+  return chunks;
+}
+
+/** `FROM … WHERE …` for the rows of the entries, as `e`. */
+function fromEntries(bound: readonly BoundPermission[]): { readonly sql: string; readonly parameters: SqlValue[] } {
+  const parameters: SqlValue[] = [];
+  for (const { objectId, permission } of bound) {
+    const { folder, name } = splitObjectId(objectId);
+    parameters.push(folder, name, permission);
+  }
+  const values = bound.map(() => '(?, ?, ?)').join(', ');
+  const sql = `FROM (VALUES ${values}) b CROSS JOIN folders f CROSS JOIN entries e
+    WHERE f.uri = b.column1 AND e.folder = f.folder AND e.name = b.column2 AND e.permission = b.column3`;
+  return { sql, parameters };
+}
+
+function* readManyEntries(
+  connection: Connection,
+  objectIds: readonly string[],
+  permissions: readonly string[] | undefined,
+): Steps<readonly ObjectPermissions[]> {
+  const found: ObjectPermissions[] = [];
+  for (let start = 0; start < objectIds.length; start += objectsPerStep) {
+    if (objectIds.length > objectsPerStep) yield;
+    for (const objectId of objectIds.slice(start, start + objectsPerStep)) {
+      found.push(readEntries(connection, objectId, permissions));
+    }
+  }
+  return found;
+}
+
+/** The existing entries of one object. */
+function readEntries(
+  connection: Connection,
+  objectId: string,
+  permissions: readonly string[] | undefined,
+): ObjectPermissions {
+  const { folder, name } = splitObjectId(objectId);
+  const rows = connection.all<[string, string]>(
+    `SELECT e.permission, e.principal FROM folders f CROSS JOIN entries e
+    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ?`,
+    folder,
+    name,
+  );
+  const entries = new Map<string, string[]>();
+  for (const [permission, principal] of rows) {
+    if (permissions !== undefined && !permissions.includes(permission)) continue;
+    const principals = entries.get(permission);
+    if (principals === undefined) entries.set(permission, [principal]);
+    else principals.push(principal);
+  }
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,134 @@
+// The tables of a database file, as numbered migrations. The number of the last one applied is kept in the header of
+// the file (`user_version`), inside the same transaction as its changes.
+import type { Connection } from './connection.ts';
+
+export interface Migration {
+  /** What is done, for the operator. */
+  readonly summary: string;
+  readonly sql: string;
+}
+
+/** Storage and permission. Add at the end; never change what has been released. */
+export const databaseMigrations: readonly Migration[] = [
+  {
+    summary: 'create the tables of lists, objects, tombstones and permissions',
+    sql: `
+      -- A list outlives its contents. Emptied with its parent, it gets a new number and the rows under the old one are
+      -- doomed, so AUTOINCREMENT: a number must not come back while its rows are still there.
+      CREATE TABLE lists (
+        list INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL,
+        parent TEXT NOT NULL,
+        -- The highest timestamp ever given.
+        clock INTEGER NOT NULL,
+        -- How many objects and tombstones there are.
+        live INTEGER NOT NULL,
+        dead INTEGER NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX lists_by_key ON lists (kind, parent);
+      CREATE INDEX lists_by_parent ON lists (parent);
+
+      CREATE TABLE objects (
+        object INTEGER PRIMARY KEY,
+        list INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        last_modified INTEGER NOT NULL,
+        -- Whether SQLite reads all numbers in data as the service does.
+        plain INTEGER NOT NULL,
+        data TEXT NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX objects_by_id ON objects (list, id);
+      CREATE UNIQUE INDEX objects_by_time ON objects (list, last_modified);
+
+      CREATE TABLE tombstones (
+        list INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        last_modified INTEGER NOT NULL,
+        PRIMARY KEY (list, id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE UNIQUE INDEX tombstones_by_time ON tombstones (list, last_modified);
+
+      -- Members of users: the groups they are in.
+      CREATE TABLE user_principals (
+        user_id TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        PRIMARY KEY (user_id, principal)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX user_principals_by_principal ON user_principals (principal, user_id);
+
+      -- An object id is the uri of a folder, which ends in a slash or is empty, and a name in it. Deleted with its
+      -- parent, a folder goes and its entries are doomed; its number must not come back.
+      CREATE TABLE folders (
+        folder INTEGER PRIMARY KEY AUTOINCREMENT,
+        uri TEXT NOT NULL UNIQUE
+      ) STRICT;
+      CREATE TABLE entries (
+        folder INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        permission TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        PRIMARY KEY (folder, name, permission, principal)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX entries_by_principal ON entries (principal, folder, permission, name);
+
+      -- What the reaper still has to delete.
+      CREATE TABLE doomed_lists (list INTEGER PRIMARY KEY) STRICT;
+      CREATE TABLE doomed_folders (folder INTEGER PRIMARY KEY) STRICT;
+    `,
+  },
+];
+
+/** The cache, which lives in a file of its own. */
+export const cacheMigrations: readonly Migration[] = [
+  {
+    summary: 'create the table of the cache',
+    sql: `
+      CREATE TABLE cache (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL,
+        -- Milliseconds since 1970 UTC, with fractions.
+        expires_at REAL NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX cache_by_expiry ON cache (expires_at);
+    `,
+  },
+];
+
+/** How many migrations the file has seen. */
+export function readSchemaVersion(connection: Connection): number {
+  return connection.get<[number]>('PRAGMA user_version')?.[0] ?? 0;
+}
+
+/**
+ * Refuses a file that a newer version of the service has migrated.
+ *
+ * @throws Error
+ */
+export function requireKnownSchema(connection: Connection, migrations: readonly Migration[], path: string): void {
+  const version = readSchemaVersion(connection);
+  if (version > migrations.length) {
+    throw new Error(
+      `${path} has schema version ${version}, but this version of Coffer knows ${migrations.length} at most: ` +
+        'run the version that migrated it, or a later one',
+    );
+  }
+}
+
+/** One line for each migration that is still to be done. */
+export function pendingMigrations(connection: Connection, migrations: readonly Migration[]): readonly string[] {
+  return migrations.slice(readSchemaVersion(connection)).map((migration) => describe(migrations, migration));
+}
+
+/** Does the next migration, if there is one left, inside the transaction that is open; returns its line. */
+export function applyNextMigration(connection: Connection, migrations: readonly Migration[]): string | undefined {
+  const version = readSchemaVersion(connection);
+  const migration = migrations[version];
+  if (migration === undefined) return undefined;
+  connection.exec(migration.sql);
+  connection.exec(`PRAGMA user_version = ${version + 1}`);
+  return describe(migrations, migration);
+}
+
+function describe(migrations: readonly Migration[], migration: Migration): string {
+  return `SQLite schema version ${migrations.indexOf(migration) + 1}: ${migration.summary}`;
+}

@@ -1,0 +1,84 @@
+// The reading half of the storage contract. The same code serves committed state and units of work.
+import type { Page, StorageReader } from '../../contracts/storage.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import type { Access } from './access.ts';
+import type { Connection } from './connection.ts';
+import { findList, type ListRow } from './lists.ts';
+import { selectPage } from './page.ts';
+import { compileSelection, fromWhere, walkWindows } from './selection.ts';
+import type { Steps } from './steps.ts';
+
+export class SqliteStorageReader implements StorageReader {
+  protected readonly access: Access;
+
+  constructor(access: Access) {
+    this.access = access;
+  }
+
+  get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.access.run((connection) => {
+      const row = connection.get<[number, string]>(
+        `SELECT o.last_modified, o.data FROM lists l CROSS JOIN objects o
+        WHERE l.kind = ? AND l.parent = ? AND o.list = l.list AND o.id = ?`,
+        list.kind,
+        list.parent,
+        id,
+      );
+      return row === undefined ? undefined : new StoredObject(id, row[0], row[1]);
+    });
+  }
+
+  listAll(list: ListKey, query: PageQuery): Promise<Page> {
+    return this.access.read((connection) => readPage(connection, list, query));
+  }
+
+  countAll(list: ListKey, selection: Selection): Promise<number> {
+    return this.access.read((connection) => readCount(connection, list, selection));
+  }
+
+  resourceTimestamp(list: ListKey): Promise<number | undefined> {
+    return this.access.run((connection) => findList(connection, list)?.clock);
+  }
+
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+    return this.access.run(
+      (connection) => new Map(connection.all<[string, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
+    );
+  }
+
+  listParents(kind: string): Promise<readonly string[]> {
+    return this.access.run((connection) =>
+      connection.all<[string]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind).map(([parent]) => parent),
+    );
+  }
+}
+
+function* readPage(connection: Connection, list: ListKey, query: PageQuery): Steps<Page> {
+  const row = findList(connection, list);
+  if (row === undefined) return { timestamp: undefined, entries: [], more: false };
+  const page = yield* selectPage(connection, row.list, query, query.includeDeleted === true);
+  return { timestamp: row.clock, ...page };
+}
+
+function* readCount(connection: Connection, list: ListKey, selection: Selection): Steps<number> {
+  const row = findList(connection, list);
+  return row === undefined ? 0 : yield* countSelected(connection, row, selection);
+}
+
+/** How many entries are selected; without filters and ids the list's row knows. */
+function* countSelected(connection: Connection, row: ListRow, selection: Selection): Steps<number> {
+  const includeDeleted = selection.includeDeleted === true;
+  if (selection.filters.length === 0 && selection.ids === undefined) return row.live + (includeDeleted ? row.dead : 0);
+  const compiled = compileSelection(row.list, selection, includeDeleted);
+  let total = 0;
+  yield* walkWindows(connection, compiled, 'descending', (window) => {
+    for (const source of compiled.tables) {
+      const from = fromWhere(compiled, source, window);
+      const sql = `SELECT count(*) ${from.sql}`;
+      total += connection.allMatching<[number]>(compiled.filters, sql, from.parameters)[0]![0];
+    }
+    return false;
+  });
+  return total;
+}

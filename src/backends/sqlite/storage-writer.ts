@@ -1,0 +1,221 @@
+// The writing half of the storage contract, for single objects. A unit of work holds the turn of the only writer, so
+// what it reads stays true until it ends; every check is made before the first change of an operation.
+import type { Clock } from '../../base/clock.ts';
+import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import type { Access } from './access.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
+import type { Connection } from './connection.ts';
+import { findList, insertList, updateList, type ListRow } from './lists.ts';
+import { selectPage } from './page.ts';
+import { holdsPlainNumbersOnly } from './plain-numbers.ts';
+import { SqliteStorageReader } from './storage-reader.ts';
+
+/** A list, when it exists, and what is stored under one of its ids. */
+interface Found {
+  readonly list: ListRow | undefined;
+  readonly object: StoredObject | undefined;
+  readonly tombstone: Tombstone | undefined;
+}
+
+export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
+  readonly #clock: Clock;
+  readonly #announceDoomed: () => void;
+
+  constructor(access: Access, clock: Clock, announceDoomed: () => void) {
+    super(access);
+    this.#clock = clock;
+    this.#announceDoomed = announceDoomed;
+  }
+
+  /** Nothing to take: the unit holds the turn to write since it began. */
+  lock(list: ListKey, id?: string): Promise<LockedState> {
+    return this.access.run((connection) => {
+      if (id === undefined) {
+        const timestamp = findList(connection, list)?.clock;
+        return { timestamp, object: undefined, tombstone: undefined };
+      }
+      const { list: row, object, tombstone } = find(connection, list, id);
+      return { timestamp: row?.clock, object, tombstone };
+    });
+  }
+
+  touch(list: ListKey): Promise<number> {
+    return this.access.run(
+      (connection) => (findList(connection, list) ?? insertList(connection, list, this.#clock.now())).clock,
+    );
+  }
+
+  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.access.run((connection) => {
+      const found = find(connection, list, id);
+      if (found.object !== undefined) throw new UnicityError('id');
+      return this.#put(connection, list, found, id, text, lastModified);
+    });
+  }
+
+  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.access.run((connection) =>
+      this.#put(connection, list, find(connection, list, id), id, text, lastModified),
+    );
+  }
+
+  delete(
+    list: ListKey,
+    id: string,
+    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+  ): Promise<Deletion | undefined> {
+    const { lastModified: given, keepTombstone = true } = options;
+    return this.access.run((connection) => {
+      const { list: row, object: old } = find(connection, list, id);
+      if (row === undefined || old === undefined) return undefined;
+      const lastModified = this.#nextTimestamp(connection, row, given, id);
+      removeObject(connection, row.list, id, keepTombstone ? lastModified : undefined);
+      updateList(connection, row.list, lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
+      return { old, tombstone: { id, lastModified, deleted: true } };
+    });
+  }
+
+  async deleteAll(
+    list: ListKey,
+    query: PageQuery,
+  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+    const clock = this.#clock;
+    return this.access.read(function* (connection) {
+      const row = findList(connection, list);
+      if (row === undefined) return { deletions: [], more: false };
+      const { entries, more } = yield* selectPage(connection, row.list, query, false);
+      const now = clock.now();
+      let lastModified = row.clock;
+      const deletions: Deletion[] = [];
+      for (const old of entries) {
+        if (!(old instanceof StoredObject)) continue;
+        lastModified = nextAfter(lastModified, now);
+        removeObject(connection, row.list, old.id, lastModified);
+        deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
+      }
+      const count = deletions.length;
+      if (count > 0) updateList(connection, row.list, lastModified, { live: -count, dead: count });
+      return { deletions, more };
+    });
+  }
+
+  deleteChildren(uri: string): Promise<void> {
+    return this.access.run((connection) => {
+      const now = this.#clock.now();
+      // A list without timestamps left must not keep its parent from being deleted.
+      const next = (clock: number): number => Math.min(Math.max(now, clock + 1), Number.MAX_SAFE_INTEGER);
+      if (deleteBelow(connection, uri, next)) this.#announceDoomed();
+    });
+  }
+
+  purgeDeleted(options: PurgeOptions = {}): Promise<number> {
+    return this.access.read((connection) => purgeTombstones(connection, options));
+  }
+
+  trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
+    return this.access.read((connection) => trimList(connection, list, selection, maxObjects));
+  }
+
+  flush(): Promise<void> {
+    return this.access.run(flushStorage);
+  }
+
+  /** Stores a live object in place of the object or tombstone of that id. */
+  #put(
+    connection: Connection,
+    key: ListKey,
+    found: Found,
+    id: string,
+    text: string,
+    given: number | undefined,
+  ): StoredObject {
+    const lastModified =
+      found.list === undefined
+        ? (given ?? this.#clock.now())
+        : this.#nextTimestamp(connection, found.list, given, id);
+    const { list } = found.list ?? insertList(connection, key, lastModified);
+    const plain = holdsPlainNumbersOnly(text) ? 1 : 0;
+    if (found.object !== undefined) {
+      const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
+      connection.run(sql, lastModified, plain, text, list, id);
+    } else {
+      const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
+      connection.run(sql, list, id, lastModified, plain, text);
+    }
+    if (found.tombstone !== undefined) {
+      connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
+    }
+    updateList(connection, list, lastModified, {
+      live: found.object === undefined ? 1 : 0,
+      dead: found.tombstone === undefined ? 0 : -1,
+    });
+    return new StoredObject(id, lastModified, text);
+  }
+
+  /**
+   * The timestamp that a write to the object gets.
+   *
+   * @throws IntegrityError when another entry of the list has the one given
+   */
+  #nextTimestamp(connection: Connection, row: ListRow, given: number | undefined, id: string): number {
+    if (given === undefined || given === row.clock) return nextAfter(row.clock, this.#clock.now());
+    if (given > row.clock) return given;
+    const holder =
+      connection.get<[string]>('SELECT id FROM objects WHERE list = ? AND last_modified = ?', row.list, given) ??
+      connection.get<[string]>('SELECT id FROM tombstones WHERE list = ? AND last_modified = ?', row.list, given);
+    if (holder !== undefined && holder[0] !== id) throw new IntegrityError('another object has this last_modified');
+    return given;
+  }
+}
+
+/**
+ * The timestamp after this one, which is the time if that is later.
+ *
+ * @throws IntegrityError when a client has used up all timestamps with one far in the future
+ */
+function nextAfter(timestamp: number, now: number): number {
+  const next = Math.max(now, timestamp + 1);
+  if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
+  return next;
+}
+
+function find(connection: Connection, { kind, parent }: ListKey, id: string): Found {
+  const row = connection.get<
+    [
+      list: number,
+      clock: number,
+      live: number,
+      dead: number,
+      modified: number | null,
+      data: string | null,
+      deleted: number | null,
+    ]
+  >(
+    `SELECT l.list, l.clock, l.live, l.dead, o.last_modified, o.data, t.last_modified FROM lists l
+    LEFT JOIN objects o ON o.list = l.list AND o.id = ?
+    LEFT JOIN tombstones t ON t.list = l.list AND t.id = ?
+    WHERE l.kind = ? AND l.parent = ?`,
+    id,
+    id,
+    kind,
+    parent,
+  );
+  if (row === undefined) return { list: undefined, object: undefined, tombstone: undefined };
+  const [list, clock, live, dead, modified, data, deleted] = row;
+  return {
+    list: { list, clock, live, dead },
+    object: modified === null || data === null ? undefined : new StoredObject(id, modified, data),
+    tombstone: deleted === null ? undefined : { id, lastModified: deleted, deleted: true },
+  };
+}
+
+/** Removes a live object; leaves a tombstone when there is a timestamp for one. The list's row is the caller's. */
+function removeObject(connection: Connection, list: number, id: string, tombstone: number | undefined): void {
+  connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id);
+  if (tombstone !== undefined) {
+    connection.run('INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?)', list, id, tombstone);
+  }
+}

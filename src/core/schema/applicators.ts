@@ -1,0 +1,318 @@
+// Keywords that apply other schemas: to the members of a value, or to the value itself.
+import { getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isJsonArray } from '../query/compare.ts';
+import { dependentNames, missingProperty, readCount } from './assertions.ts';
+import { abbreviate, fail, type Compiler, type Keyword, type KeywordRow } from './keyword.ts';
+import { Seen, UnusableSchema, type Check, type Failure, type Run } from './run.ts';
+import type { SafePattern } from './safe-pattern.ts';
+
+/** Applies a schema to a member and names the member in what failed inside. */
+function checkMember(check: Check, value: JsonValue, key: string | number, run: Run): Failure | undefined {
+  run.spend(1);
+  const failure = check(value, run);
+  return failure === undefined || failure.at !== undefined ? failure : { ...failure, at: String(key) };
+}
+
+function readSchemas(keyword: string, value: JsonValue, compiler: Compiler): readonly Check[] {
+  if (!isJsonArray(value)) throw new UnusableSchema(`${keyword} must be a list of schemas`);
+  return value.map((schema) => compiler.check(schema));
+}
+
+function readSchemaMap(keyword: string, value: JsonValue | undefined, compiler: Compiler): ReadonlyMap<string, Check> {
+  if (value === undefined) return new Map();
+  if (!isJsonObject(value)) throw new UnusableSchema(`${keyword} must be an object of schemas`);
+  return new Map(Object.keys(value).map((key) => [key, compiler.check(value[key]!)]));
+}
+
+const properties: Keyword = (value, _schema, compiler) => {
+  const checks = readSchemaMap('properties', value, compiler);
+  // Up to draft 3 a property says of itself that it is required.
+  const needed =
+    compiler.dialect === 3 && isJsonObject(value)
+      ? Object.keys(value).filter((key) => isJsonObject(value[key]) && getKey(value[key], 'required') === true)
+      : [];
+  return (candidate, run, seen) => {
+    if (!isJsonObject(candidate)) return undefined;
+    const missing = needed.find((key) => !Object.hasOwn(candidate, key));
+    if (missing !== undefined) return missingProperty(missing);
+    run.spend(checks.size);
+    for (const [key, check] of checks) {
+      const member = getKey(candidate, key);
+      if (member === undefined) continue;
+      const failure = checkMember(check, member, key, run);
+      if (failure !== undefined) return failure;
+      seen?.keys.add(key);
+    }
+    return undefined;
+  };
+};
+
+function matches(pattern: SafePattern, text: string, run: Run): boolean {
+  run.spend(pattern.stepsFor(text));
+  return pattern.test(text);
+}
+
+const patternProperties: Keyword = (value, _schema, compiler) => {
+  const checks = [...readSchemaMap('patternProperties', value, compiler)].map(
+    ([text, check]) => [compiler.pattern(text), check] as const,
+  );
+  return (candidate, run, seen) => {
+    if (!isJsonObject(candidate)) return undefined;
+    for (const key of Object.keys(candidate)) {
+      for (const [pattern, check] of checks) {
+        if (!matches(pattern, key, run)) continue;
+        const failure = checkMember(check, candidate[key]!, key, run);
+        if (failure !== undefined) return failure;
+        seen?.keys.add(key);
+      }
+    }
+    return undefined;
+  };
+};
+
+const additionalProperties: Keyword = (value, schema, compiler) => {
+  const check = compiler.check(value);
+  const declared = getKey(schema, 'properties');
+  const patterns = getKey(schema, 'patternProperties');
+  const names = new Set(isJsonObject(declared) ? Object.keys(declared) : []);
+  const compiled = isJsonObject(patterns) ? Object.keys(patterns).map((text) => compiler.pattern(text)) : [];
+  return (candidate, run, seen) => {
+    if (!isJsonObject(candidate)) return undefined;
+    for (const key of Object.keys(candidate)) {
+      run.spend(1);
+      if (names.has(key) || compiled.some((pattern) => matches(pattern, key, run))) continue;
+      const failure = value === false ? unexpected('additionalProperties', key) : checkMember(check, candidate[key]!, key, run);
+      if (failure !== undefined) return failure;
+      seen?.keys.add(key);
+    }
+    return undefined;
+  };
+};
+
+/** The name of a property that may not be there is told, but the failure is that of the whole object. */
+function unexpected(keyword: string, key: string): Failure {
+  return fail(keyword, `the property ${abbreviate(key, 100)} is not allowed (${keyword})`);
+}
+
+const propertyNames: Keyword = (value, _schema, compiler) => {
+  const check = compiler.check(value);
+  return (candidate, run) => {
+    if (!isJsonObject(candidate)) return undefined;
+    for (const key of Object.keys(candidate)) {
+      run.spend(1);
+      const failure = check(key, run);
+      if (failure !== undefined) return fail('propertyNames', `the name ${abbreviate(key, 100)}: ${failure.reason}`);
+    }
+    return undefined;
+  };
+};
+
+/** Members depend on members or bring along a schema for the whole object; before 2019-09 one keyword said both. */
+function dependent(keyword: string): Keyword {
+  return (value, _schema, compiler) => {
+    if (!isJsonObject(value)) throw new UnusableSchema(`${keyword} must be an object`);
+    const checks = Object.keys(value).map((property) => compileDependency(keyword, property, value[property]!, compiler));
+    return (candidate, run, seen) => {
+      run.spend(checks.length);
+      return firstFailure(checks, candidate, run, seen);
+    };
+  };
+}
+
+function compileDependency(keyword: string, property: string, value: JsonValue, compiler: Compiler): Check {
+  if (isJsonArray(value)) return dependentNames(keyword, property, value);
+  if (typeof value === 'string' && compiler.dialect === 3) return dependentNames(keyword, property, [value]);
+  const check = compiler.check(value);
+  return (candidate, run, seen) =>
+    isJsonObject(candidate) && Object.hasOwn(candidate, property) ? check(candidate, run, seen) : undefined;
+}
+
+function firstFailure(checks: readonly Check[], value: JsonValue, run: Run, seen?: Seen): Failure | undefined {
+  for (const check of checks) {
+    const failure = check(value, run, seen);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function checkItems(check: Check, items: JsonArray, from: number, run: Run): Failure | undefined {
+  for (let index = from; index < items.length; index++) {
+    const failure = checkMember(check, items[index]!, index, run);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+/** One schema for each of the first items. */
+function tuple(keyword: string): Keyword {
+  return (value, _schema, compiler) => {
+    const checks = readSchemas(keyword, value, compiler);
+    return (candidate, run, seen) => {
+      if (!isJsonArray(candidate)) return undefined;
+      const count = Math.min(checks.length, candidate.length);
+      for (let index = 0; index < count; index++) {
+        const failure = checkMember(checks[index]!, candidate[index]!, index, run);
+        if (failure !== undefined) return failure;
+      }
+      if (seen !== undefined) seen.itemsBefore = Math.max(seen.itemsBefore, count);
+      return undefined;
+    };
+  };
+}
+
+/** One schema for all items after the first ones. */
+function itemsFrom(value: JsonValue, from: number, compiler: Compiler): Check {
+  const check = compiler.check(value);
+  return (candidate, run, seen) => {
+    if (!isJsonArray(candidate)) return undefined;
+    const failure = checkItems(check, candidate, from, run);
+    if (failure === undefined && seen !== undefined) seen.all = true;
+    return failure;
+  };
+}
+
+const items: Keyword = (value, schema, compiler) => {
+  if (compiler.dialect === 2020) {
+    const first = getKey(schema, 'prefixItems');
+    return itemsFrom(value, isJsonArray(first) ? first.length : 0, compiler);
+  }
+  return isJsonArray(value) ? tuple('items')(value, schema, compiler) : itemsFrom(value, 0, compiler);
+};
+
+const additionalItems: Keyword = (value, schema, compiler) => {
+  const first = getKey(schema, 'items');
+  return isJsonArray(first) ? itemsFrom(value, first.length, compiler) : undefined;
+};
+
+const contains: Keyword = (value, schema, compiler) => {
+  const check = compiler.check(value);
+  const hasCounts = compiler.dialect >= 2019;
+  const least = hasCounts ? getKey(schema, 'minContains') : undefined;
+  const most = hasCounts ? getKey(schema, 'maxContains') : undefined;
+  const min = least === undefined ? 1 : readCount('minContains', least);
+  const max = most === undefined ? Infinity : readCount('maxContains', most);
+  return (candidate, run, seen) => {
+    if (!isJsonArray(candidate)) return undefined;
+    let count = 0;
+    for (const [index, item] of candidate.entries()) {
+      run.spend(1);
+      if (check(item, run) !== undefined) continue;
+      count++;
+      if (compiler.dialect === 2020) seen?.keys.add(index);
+      // Without limits, and nobody asking which ones, one is enough.
+      if (count >= min && max === Infinity && seen === undefined) return undefined;
+    }
+    if (count > max) return fail('maxContains', `at most ${max} items may match`);
+    if (count >= min) return undefined;
+    return fail(min === 1 ? 'contains' : 'minContains', `at least ${min} of the items must match`);
+  };
+};
+
+/** Applies a schema to the value itself; what it saw counts only when the value is valid. */
+function tryCheck(check: Check, value: JsonValue, run: Run, seen: Seen | undefined): Failure | undefined {
+  if (seen === undefined) return check(value, run);
+  const own = new Seen();
+  const failure = check(value, run, own);
+  if (failure === undefined) {
+    run.spend(own.keys.size);
+    seen.merge(own);
+  }
+  return failure;
+}
+
+const allOf: Keyword = (value, _schema, compiler) => {
+  const checks = readSchemas('allOf', value, compiler);
+  return (candidate, run, seen) => firstFailure(checks, candidate, run, seen);
+};
+
+const anyOf: Keyword = (value, _schema, compiler) => {
+  const checks = readSchemas('anyOf', value, compiler);
+  const failure = fail('anyOf', 'none of the schemas of anyOf matches');
+  return (candidate, run, seen) => {
+    let isValid = false;
+    for (const check of checks) {
+      if (tryCheck(check, candidate, run, seen) !== undefined) continue;
+      if (seen === undefined) return undefined;
+      isValid = true;
+    }
+    return isValid ? undefined : failure;
+  };
+};
+
+const oneOf: Keyword = (value, _schema, compiler) => {
+  const checks = readSchemas('oneOf', value, compiler);
+  const none = fail('oneOf', 'none of the schemas of oneOf matches');
+  const several = fail('oneOf', 'more than one of the schemas of oneOf match');
+  return (candidate, run, seen) => {
+    let count = 0;
+    for (const check of checks) {
+      if (tryCheck(check, candidate, run, seen) !== undefined) continue;
+      if (++count > 1) return several;
+    }
+    return count === 1 ? undefined : none;
+  };
+};
+
+const not: Keyword = (value, _schema, compiler) => {
+  const check = compiler.check(value);
+  const failure = fail('not', 'the schema of not matches');
+  return (candidate, run) => (check(candidate, run) === undefined ? failure : undefined);
+};
+
+const ifKeyword: Keyword = (value, schema, compiler) => {
+  const condition = compiler.check(value);
+  const [then, otherwise] = ['then', 'else'].map((name) => compiler.check(getKey(schema, name) ?? true));
+  return (candidate, run, seen) => {
+    const branch = tryCheck(condition, candidate, run, seen) === undefined ? then! : otherwise!;
+    return branch(candidate, run, seen);
+  };
+};
+
+/** Draft 3: one schema or several that must hold as well. */
+const extendsKeyword: Keyword = (value, schema, compiler) =>
+  allOf(isJsonArray(value) ? value : [value], schema, compiler);
+
+/** Runs after all other keywords of its schema: it concerns what none of them has looked at. */
+export function compileUnevaluated(
+  keyword: 'unevaluatedProperties' | 'unevaluatedItems',
+  value: JsonValue,
+  compiler: Compiler,
+): (candidate: JsonValue, run: Run, seen: Seen) => Failure | undefined {
+  const check = compiler.check(value);
+  const ofItems = keyword === 'unevaluatedItems';
+  return (candidate, run, seen) => {
+    const isConcerned = ofItems ? isJsonArray(candidate) : isJsonObject(candidate);
+    if (!isConcerned || seen.all) return undefined;
+    const members: Iterable<readonly [string | number, JsonValue]> = isJsonArray(candidate)
+      ? candidate.entries()
+      : Object.entries(candidate as JsonObject);
+    for (const [key, member] of members) {
+      run.spend(1);
+      if (seen.has(key)) continue;
+      const failure = value === false ? unexpected(keyword, String(key)) : checkMember(check, member, key, run);
+      if (failure !== undefined) return failure;
+    }
+    seen.all = true;
+    return undefined;
+  };
+}
+
+export const applicators: ReadonlyMap<string, KeywordRow> = new Map<string, KeywordRow>([
+  ['properties', { make: properties }],
+  ['patternProperties', { make: patternProperties }],
+  ['additionalProperties', { make: additionalProperties }],
+  ['propertyNames', { make: propertyNames, since: 6 }],
+  ['dependencies', { make: dependent('dependencies') }],
+  ['dependentRequired', { make: dependent('dependentRequired'), since: 2019 }],
+  ['dependentSchemas', { make: dependent('dependentSchemas'), since: 2019 }],
+  ['prefixItems', { make: tuple('prefixItems'), since: 2020 }],
+  ['items', { make: items }],
+  ['additionalItems', { make: additionalItems, until: 2019 }],
+  ['contains', { make: contains, since: 6 }],
+  ['allOf', { make: allOf }],
+  ['anyOf', { make: anyOf }],
+  ['oneOf', { make: oneOf }],
+  ['not', { make: not }],
+  ['if', { make: ifKeyword, since: 7 }],
+  ['extends', { make: extendsKeyword, until: 3 }],
+]);

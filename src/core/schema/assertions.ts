@@ -1,0 +1,258 @@
+// Keywords that look at a value alone, without applying other schemas. Each reads its own value once and returns the
+// check to run; `undefined` when the keyword has nothing to say in this form.
+import { type ExactNumber, formatJson, getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
+import { compareValues, equalValues, isJsonArray, sortedKeys } from '../query/compare.ts';
+import type { Dialect } from './dialect.ts';
+import { abbreviate, charsPerStep, fail, type Keyword, type KeywordRow } from './keyword.ts';
+import { isIntegral, isJsonNumber, isMultipleOf, isWrittenAsInteger, type JsonNumber } from './numbers.ts';
+import { UnusableSchema, type Check, type Failure } from './run.ts';
+
+const types: Readonly<Record<string, (value: JsonValue, dialect: Dialect) => boolean>> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => isJsonNumber(value),
+  integer: (value, dialect) => isJsonNumber(value) && (dialect <= 4 ? isWrittenAsInteger(value) : isIntegral(value)),
+  string: (value) => typeof value === 'string',
+  array: (value) => Array.isArray(value),
+  object: (value) => isJsonObject(value),
+  // Draft 3 only; the meta-schema keeps it out of newer ones.
+  any: () => true,
+};
+
+function hasType(value: JsonValue, names: readonly string[], dialect: Dialect): boolean {
+  return names.some((name) => types[name]!(value, dialect));
+}
+
+function readTypes(value: JsonValue): readonly string[] {
+  const names: readonly JsonValue[] = isJsonArray(value) ? value : [value];
+  return names.map((name) => {
+    if (typeof name !== 'string' || !Object.hasOwn(types, name)) throw new UnusableSchema('there is no such type');
+    return name;
+  });
+}
+
+const typeKeyword: Keyword = (value, _schema, { dialect }) => {
+  const names = readTypes(value);
+  const failure = fail('type', `expected ${names.map(withArticle).join(' or ')}`);
+  return (candidate) => (hasType(candidate, names, dialect) ? undefined : failure);
+};
+
+const disallow: Keyword = (value, _schema, { dialect }) => {
+  const names = readTypes(value);
+  const failure = fail('disallow', `expected something else than ${names.map(withArticle).join(' or ')}`);
+  return (candidate) => (hasType(candidate, names, dialect) ? failure : undefined);
+};
+
+function withArticle(type: string): string {
+  if (type === 'null' || type === 'any') return type;
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+const enumKeyword: Keyword = (value) => {
+  if (!isJsonArray(value)) throw new UnusableSchema('enum must be a list');
+  const texts = new Set(value.filter((item) => typeof item === 'string'));
+  const others = value.filter((item) => typeof item !== 'string');
+  const failure = fail('enum', `expected one of ${abbreviateList(value)}`);
+  return (candidate, run) => {
+    if (typeof candidate === 'string') return texts.has(candidate) ? undefined : failure;
+    run.spend(others.length);
+    return others.some((item) => equalValues(item, candidate)) ? undefined : failure;
+  };
+};
+
+const constKeyword: Keyword = (value) => {
+  const failure = fail('const', `expected ${abbreviate(formatJson(value))}`);
+  return (candidate) => (equalValues(value, candidate) ? undefined : failure);
+};
+
+function abbreviateList(values: readonly JsonValue[]): string {
+  return abbreviate(values.slice(0, 20).map(formatJson).join(', '));
+}
+
+/** A limit for numbers: the keyword holds when the comparison of value and limit passes. */
+function numberLimit(keyword: string, words: string, passes: (order: number) => boolean): Keyword {
+  return (limit) => {
+    if (!isJsonNumber(limit)) throw new UnusableSchema(`${keyword} must be a number`);
+    const failure = fail(keyword, `expected a number ${words} ${formatJson(limit)}`);
+    return (value) => (!isJsonNumber(value) || passes(compareValues(value, limit)) ? undefined : failure);
+  };
+}
+
+/** Up to draft 4 whether the limit itself is excluded stands beside it as a flag. */
+function limitWithFlag(flag: string, inclusive: Keyword, exclusive: Keyword): Keyword {
+  return (limit, schema, compiler) => {
+    const isExclusive = compiler.dialect <= 4 && getKey(schema, flag) === true;
+    return (isExclusive ? exclusive : inclusive)(limit, schema, compiler);
+  };
+}
+
+const above = numberLimit('exclusiveMinimum', 'above', (order) => order > 0);
+const below = numberLimit('exclusiveMaximum', 'below', (order) => order < 0);
+const atLeast = numberLimit('minimum', 'of at least', (order) => order >= 0);
+const atMost = numberLimit('maximum', 'of at most', (order) => order <= 0);
+
+function multiple(keyword: string): Keyword {
+  return (divisor) => {
+    if (!isJsonNumber(divisor) || Number(divisor) <= 0) throw new UnusableSchema(`${keyword} must be a positive number`);
+    const failure = fail(keyword, `expected a multiple of ${formatJson(divisor)}`);
+    return (value) => (!isJsonNumber(value) || isMultipleOf(value, divisor) ? undefined : failure);
+  };
+}
+
+/** A limit for the size of something; values without that size always pass. */
+function sizeLimit(
+  keyword: string,
+  words: string,
+  sizeOf: (value: JsonValue) => number | undefined,
+  passes: (size: number, limit: number) => boolean,
+): Keyword {
+  return (value) => {
+    const limit = readCount(keyword, value);
+    const failure = fail(keyword, `expected ${words.replace('#', String(limit))}`);
+    return (candidate, run) => {
+      const size = sizeOf(candidate);
+      if (size === undefined) return undefined;
+      if (typeof candidate === 'string') run.spend(candidate.length / charsPerStep);
+      return passes(size, limit) ? undefined : failure;
+    };
+  };
+}
+
+/** A number of things, such as the value of `minLength`. */
+export function readCount(keyword: string, value: JsonValue): number {
+  if (!isJsonNumber(value) || !isIntegral(value) || Number(value) < 0) {
+    throw new UnusableSchema(`${keyword} must be a whole number`);
+  }
+  return Number(value);
+}
+
+function textLength(value: JsonValue): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  let length = value.length;
+  for (let i = 0; i < value.length - 1; i++) {
+    // The first half of a pair; the second follows, since lone ones are never stored.
+    if ((value.charCodeAt(i) & 0xfc00) === 0xd800) length--;
+  }
+  return length;
+}
+
+function itemCount(value: JsonValue): number | undefined {
+  return isJsonArray(value) ? value.length : undefined;
+}
+
+function memberCount(value: JsonValue): number | undefined {
+  return isJsonObject(value) ? Object.keys(value).length : undefined;
+}
+
+const isAtLeast = (size: number, limit: number): boolean => size >= limit;
+const isAtMost = (size: number, limit: number): boolean => size <= limit;
+
+const pattern: Keyword = (value, _schema, compiler) => {
+  if (typeof value !== 'string') throw new UnusableSchema('pattern must be text');
+  const compiled = compiler.pattern(value);
+  const failure = fail('pattern', `expected text that matches ${abbreviate(value)}`);
+  return (candidate, run) => {
+    if (typeof candidate !== 'string') return undefined;
+    run.spend(compiled.stepsFor(candidate));
+    return compiled.test(candidate) ? undefined : failure;
+  };
+};
+
+const uniqueItems: Keyword = (value) => {
+  if (value !== true) return undefined;
+  const failure = fail('uniqueItems', 'expected items that differ from each other');
+  return (candidate, run) => {
+    if (!isJsonArray(candidate)) return undefined;
+    const texts = new Set<string>();
+    for (const item of candidate) {
+      const text = canonicalText(item);
+      run.spend(1 + text.length / charsPerStep);
+      if (texts.has(text)) return failure;
+      texts.add(text);
+    }
+    return undefined;
+  };
+};
+
+/** The same text for equal values and for no others. */
+function canonicalText(value: JsonValue): string {
+  if (isJsonNumber(value)) return canonicalNumber(value);
+  if (isJsonArray(value)) return `[${value.map(canonicalText).join(',')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  return `{${sortedKeys(value)
+    .map((key) => `${JSON.stringify(key)}:${canonicalText(value[key]!)}`)
+    .join(',')}}`;
+}
+
+function canonicalNumber(value: JsonNumber): string {
+  if (typeof value === 'number') return String(value);
+  const double = Number(value);
+  // `1.0` is the double it says; of two numbers that round to one double only the digits tell.
+  return equalValues(double, value) ? String(double) : canonicalDigits(value);
+}
+
+function canonicalDigits({ text }: ExactNumber): string {
+  const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text)!;
+  const all = `${whole!}${fraction}`.replace(/^0+/, '');
+  const digits = all.replace(/0+$/, '');
+  return `${sign!}${digits}e${BigInt(power) - BigInt(fraction.length) + BigInt(all.length - digits.length)}`;
+}
+
+function requiredKeys(keyword: string, value: JsonValue): readonly string[] {
+  if (!isJsonArray(value)) throw new UnusableSchema(`${keyword} must be a list of names`);
+  return value.map((name) => {
+    if (typeof name !== 'string') throw new UnusableSchema(`${keyword} must be a list of names`);
+    return name;
+  });
+}
+
+const required: Keyword = (value, _schema, { dialect }) => {
+  // In draft 3 the flag stands in the property's own schema, see `properties`.
+  if (dialect === 3 && typeof value === 'boolean') return undefined;
+  const names = requiredKeys('required', value);
+  return (candidate, run) => {
+    if (!isJsonObject(candidate)) return undefined;
+    run.spend(names.length);
+    const missing = names.find((name) => !Object.hasOwn(candidate, name));
+    return missing === undefined ? undefined : missingProperty(missing);
+  };
+};
+
+/** The failure of an object that lacks a property. */
+export function missingProperty(name: string): Failure {
+  return { keyword: 'required', missing: name, reason: `the property ${abbreviate(name)} is missing` };
+}
+
+/** The check that with a property others must be there, too; `names` may be what a schema says after the property. */
+export function dependentNames(keyword: string, property: string, value: JsonValue): Check {
+  const names = requiredKeys(keyword, value);
+  return (candidate, run) => {
+    if (!isJsonObject(candidate) || !Object.hasOwn(candidate, property)) return undefined;
+    run.spend(names.length);
+    const missing = names.find((name) => !Object.hasOwn(candidate, name));
+    if (missing === undefined) return undefined;
+    return fail(keyword, `with ${abbreviate(property)} there must be ${abbreviate(missing)}`);
+  };
+}
+
+export const assertions: ReadonlyMap<string, KeywordRow> = new Map<string, KeywordRow>([
+  ['type', { make: typeKeyword }],
+  ['disallow', { make: disallow, until: 3 }],
+  ['enum', { make: enumKeyword }],
+  ['const', { make: constKeyword, since: 6 }],
+  ['minimum', { make: limitWithFlag('exclusiveMinimum', atLeast, above) }],
+  ['maximum', { make: limitWithFlag('exclusiveMaximum', atMost, below) }],
+  ['exclusiveMinimum', { make: above, since: 6 }],
+  ['exclusiveMaximum', { make: below, since: 6 }],
+  ['multipleOf', { make: multiple('multipleOf') }],
+  ['divisibleBy', { make: multiple('divisibleBy'), until: 3 }],
+  ['minLength', { make: sizeLimit('minLength', 'at least # characters', textLength, isAtLeast) }],
+  ['maxLength', { make: sizeLimit('maxLength', 'at most # characters', textLength, isAtMost) }],
+  ['minItems', { make: sizeLimit('minItems', 'at least # items', itemCount, isAtLeast) }],
+  ['maxItems', { make: sizeLimit('maxItems', 'at most # items', itemCount, isAtMost) }],
+  ['minProperties', { make: sizeLimit('minProperties', 'at least # properties', memberCount, isAtLeast) }],
+  ['maxProperties', { make: sizeLimit('maxProperties', 'at most # properties', memberCount, isAtMost) }],
+  ['pattern', { make: pattern }],
+  ['uniqueItems', { make: uniqueItems }],
+  ['required', { make: required }],
+]);

@@ -1,0 +1,204 @@
+// From a schema to the function that validates values against it. Schemas come from clients, so nothing is turned into
+// program text, compiling takes time in proportion to the schema, and every step of a validation is counted.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { applicators, compileUnevaluated } from './applicators.ts';
+import { assertions } from './assertions.ts';
+import { dialectOf, type Dialect } from './dialect.ts';
+import { abbreviate, fail, type Compiler } from './keyword.ts';
+import { References, subschemas, type Resource, type Target } from './references.ts';
+import { Run, Seen, UnusableSchema, type Check, type Failure } from './run.ts';
+import { compileSafePattern, UnsupportedPattern, type SafePattern } from './safe-pattern.ts';
+
+/** Instructions that the patterns of one schema may have together, because compiling them takes time, too. */
+const maxPatternInstructions = 10_000;
+
+/**
+ * Compiles a schema.
+ *
+ * @returns the function that finds the first failure of a value; it throws UnusableSchema or TooMuchWork
+ * @throws UnusableSchema when a keyword has a value it cannot have
+ */
+export function compileSchema(schema: JsonObject): (value: JsonValue) => Failure | undefined {
+  const check = new SchemaCompiler(schema).check(schema);
+  return (value) => check(value, new Run());
+}
+
+/**
+ * Compiles all parts of a schema, also those that only references lead to.
+ *
+ * @throws UnusableSchema
+ */
+export function requireUsableSchema(schema: JsonObject): void {
+  const compiler = new SchemaCompiler(schema);
+  const visit = (part: JsonObject): void => {
+    compiler.check(part);
+    for (const inner of subschemas(part)) visit(inner);
+  };
+  visit(schema);
+}
+
+const always: Check = () => undefined;
+const never: Check = () => fail('false schema', 'nothing is allowed here');
+
+class SchemaCompiler implements Compiler {
+  readonly dialect: Dialect;
+  readonly #references: References;
+  readonly #checks = new Map<JsonObject, Check>();
+  readonly #patterns = new Map<string, SafePattern>();
+  #patternInstructions = 0;
+
+  constructor(document: JsonObject) {
+    this.dialect = dialectOf(document);
+    this.#references = new References(document, this.dialect);
+  }
+
+  check(schema: JsonValue): Check {
+    if (schema === true) return always;
+    if (schema === false) return never;
+    if (!isJsonObject(schema)) throw new UnusableSchema('a schema must be an object or a boolean');
+    let check = this.#checks.get(schema);
+    if (check === undefined) {
+      check = this.#compile(schema);
+      this.#checks.set(schema, check);
+    }
+    return check;
+  }
+
+  pattern(text: string): SafePattern {
+    let pattern = this.#patterns.get(text);
+    if (pattern !== undefined) return pattern;
+    try {
+      pattern = compileSafePattern(text);
+    } catch (error) {
+      if (!(error instanceof UnsupportedPattern)) throw error;
+      throw new UnusableSchema(`the pattern ${abbreviate(text)} cannot be used: ${error.message}`, { cause: error });
+    }
+    this.#patternInstructions += pattern.size;
+    if (this.#patternInstructions > maxPatternInstructions) throw new UnusableSchema('the patterns are too complex');
+    this.#patterns.set(text, pattern);
+    return pattern;
+  }
+
+  #compile(schema: JsonObject): Check {
+    const resource = this.#references.resourceOf(schema);
+    const checks = this.#compileReferences(schema, resource);
+    // Up to draft 7 a reference stands for the whole schema.
+    if (checks.length === 0 || this.dialect >= 2019) checks.push(...this.#compileKeywords(schema));
+    let check = sequence(checks);
+    if (this.dialect >= 2019) check = this.#addUnevaluated(schema, check);
+    return this.#references.isDynamic ? inScope(resource, check) : check;
+  }
+
+  #compileKeywords(schema: JsonObject): Check[] {
+    const checks: Check[] = [];
+    for (const key of Object.keys(schema)) {
+      const value = schema[key]!;
+      const row = assertions.get(key) ?? applicators.get(key);
+      if (row === undefined || this.dialect < (row.since ?? 0) || this.dialect > (row.until ?? Infinity)) continue;
+      const check = row.make(value, schema, this);
+      if (check !== undefined) checks.push(check);
+    }
+    return checks;
+  }
+
+  #addUnevaluated(schema: JsonObject, check: Check): Check {
+    const items = getKey(schema, 'unevaluatedItems');
+    const properties = getKey(schema, 'unevaluatedProperties');
+    if (items === undefined && properties === undefined) return check;
+    const last = [
+      ...(items === undefined ? [] : [compileUnevaluated('unevaluatedItems', items, this)]),
+      ...(properties === undefined ? [] : [compileUnevaluated('unevaluatedProperties', properties, this)]),
+    ];
+    return (value, run, outer) => {
+      const seen = new Seen();
+      let failure = check(value, run, seen);
+      for (const finish of last) failure ??= finish(value, run, seen);
+      if (failure === undefined) outer?.merge(seen);
+      return failure;
+    };
+  }
+
+  #compileReferences(schema: JsonObject, resource: Resource): Check[] {
+    const checks: Check[] = [];
+    const reference = getKey(schema, '$ref');
+    if (typeof reference === 'string') checks.push(this.#compileReference(reference, resource));
+    const recursive = this.dialect === 2019 ? getKey(schema, '$recursiveRef') : undefined;
+    if (typeof recursive === 'string') checks.push(this.#compileRecursive(recursive, resource));
+    const dynamic = this.dialect === 2020 ? getKey(schema, '$dynamicRef') : undefined;
+    if (typeof dynamic === 'string') checks.push(this.#compileDynamic(dynamic, resource));
+    return checks;
+  }
+
+  #compileReference(reference: string, resource: Resource): Check {
+    let check: Check | undefined;
+    return (value, run, seen) => {
+      // Resolved when first followed: the target may be what is being compiled, or not be there at all.
+      check ??= this.#checkTarget(this.#require(reference, resource));
+      return run.follow(check, value, seen);
+    };
+  }
+
+  /** The outermost resource on the way here that lets itself be extended. */
+  #compileRecursive(reference: string, resource: Resource): Check {
+    return (value, run, seen) => {
+      let target = this.#require(reference, resource);
+      if (isRecursive(target.schema)) {
+        const outermost = (run.scope as Resource[]).find(({ root }) => isRecursive(root));
+        if (outermost !== undefined) target = { schema: outermost.root, resource: outermost };
+      }
+      return run.follow(this.#checkTarget(target), value, seen);
+    };
+  }
+
+  /** The outermost schema on the way here that has the dynamic anchor. */
+  #compileDynamic(reference: string, resource: Resource): Check {
+    const anchor = /#([^/].*)$/.exec(reference)?.[1];
+    return (value, run, seen) => {
+      let target = this.#require(reference, resource);
+      if (anchor !== undefined && target.resource.dynamicAnchors.get(anchor) === target.schema) {
+        const outermost = (run.scope as Resource[]).find(({ dynamicAnchors }) => dynamicAnchors.has(anchor));
+        if (outermost !== undefined) target = { schema: outermost.dynamicAnchors.get(anchor)!, resource: outermost };
+      }
+      return run.follow(this.#checkTarget(target), value, seen);
+    };
+  }
+
+  #require(reference: string, resource: Resource): Target {
+    const target = this.#references.resolve(reference, resource);
+    if (target === undefined) throw new UnusableSchema(`the reference ${abbreviate(reference, 100)} cannot be resolved`);
+    return target;
+  }
+
+  #checkTarget({ schema, resource }: Target): Check {
+    const check = this.check(schema);
+    return this.#references.isDynamic ? inScope(resource, check) : check;
+  }
+}
+
+function isRecursive(schema: JsonValue): boolean {
+  return isJsonObject(schema) && getKey(schema, '$recursiveAnchor') === true;
+}
+
+/** Keeps track of the resources entered while the check runs. */
+function inScope(resource: Resource, check: Check): Check {
+  return (value, run, seen) => {
+    if (run.scope.at(-1) === resource) return check(value, run, seen);
+    run.scope.push(resource);
+    const failure = check(value, run, seen);
+    run.scope.pop();
+    return failure;
+  };
+}
+
+function sequence(checks: readonly Check[]): Check {
+  const count = checks.length;
+  if (count === 0) return always;
+  return (value, run, seen) => {
+    run.spend(count);
+    for (const check of checks) {
+      const failure = check(value, run, seen);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  };
+}

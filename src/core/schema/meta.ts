@@ -1,0 +1,38 @@
+// Whether a value may be stored as a schema (schema.md §2 of the protocol): draft 7 decides what a schema is, whatever
+// draft it names; beyond that we refuse what we could never use, such as a pattern with a backreference, because every
+// write below it would fail.
+import { formatJson, isJsonObject, type JsonValue } from '../../base/json.ts';
+import { compileSchema, requireUsableSchema } from './compile.ts';
+import { draft07 } from './meta-schema.ts';
+import { TooMuchWork, UnusableSchema, type Failure } from './run.ts';
+
+/** Characters of JSON text a schema may have. */
+export const maxSchemaChars = 1_000_000;
+
+let findFault: ((schema: JsonValue) => Failure | undefined) | undefined;
+
+/** What keeps the value from being stored as a schema; `undefined` when nothing does. References are not resolved. */
+export function checkSchema(value: JsonValue): string | undefined {
+  if (!isJsonObject(value)) return 'expected an object';
+  try {
+    if (formatJson(value).length > maxSchemaChars) return `longer than ${maxSchemaChars} characters`;
+    findFault ??= compileSchema(draft07);
+    const fault = findFault(value);
+    if (fault !== undefined) return `${fault.at === undefined ? '' : `${fault.at}: `}${fault.reason}`;
+    requireUsableSchema(value);
+    return undefined;
+  } catch (error) {
+    return describeUnusable(error);
+  }
+}
+
+/**
+ * The sentence for an error thrown because of the schema.
+ *
+ * @throws the error itself when it is another one
+ */
+export function describeUnusable(error: unknown): string {
+  if (error instanceof UnusableSchema) return error.message;
+  if (error instanceof TooMuchWork) return 'validation takes too much work';
+  throw error;
+}

@@ -1,0 +1,156 @@
+// Where the references of a schema lead. The document is indexed once: every part that names itself with an id is a
+// resource with anchors of its own. Nothing outside of the document is ever fetched; beside it, only the meta-schema
+// that schemas are checked against is known.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { parseArrayIndex, parsePointer } from '../patch/json-pointer.ts';
+import type { Dialect } from './dialect.ts';
+import { draft07 } from './meta-schema.ts';
+
+export interface Resource {
+  readonly uri: string;
+  readonly root: JsonObject;
+  readonly anchors: Map<string, JsonObject>;
+  readonly dynamicAnchors: Map<string, JsonObject>;
+}
+
+export interface Target {
+  readonly schema: JsonValue;
+  readonly resource: Resource;
+}
+
+/** Stands for the address of a schema that has none, so that relative references can be resolved. */
+const nowhere = 'schema://document/';
+const draft07Uri = 'http://json-schema.org/draft-07/schema';
+
+const singleKeywords: ReadonlySet<string> = new Set([
+  'additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'not', 'propertyNames', 'then',
+  'unevaluatedItems', 'unevaluatedProperties',
+]);
+const listKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+const mapKeywords: ReadonlySet<string> = new Set([
+  '$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties',
+]);
+const eitherKeywords: ReadonlySet<string> = new Set(['disallow', 'extends', 'items', 'type']);
+
+/** The schemas directly inside a schema, by the keywords that hold any. */
+export function* subschemas(schema: JsonObject): Generator<JsonObject> {
+  for (const key of Object.keys(schema)) {
+    const value = schema[key]!;
+    const isList = listKeywords.has(key) || eitherKeywords.has(key);
+    if (Array.isArray(value)) {
+      if (isList) yield* (value as readonly JsonValue[]).filter(isJsonObject);
+    } else if (isJsonObject(value)) {
+      if (mapKeywords.has(key)) yield* Object.values(value).filter(isJsonObject);
+      else if (singleKeywords.has(key) || eitherKeywords.has(key)) yield value;
+    }
+  }
+}
+
+export class References {
+  /** Whether the document has references that depend on the way to them. */
+  isDynamic = false;
+  readonly #dialect: Dialect;
+  readonly #resources = new Map<string, Resource>();
+  readonly #resourceOf = new Map<JsonObject, Resource>();
+  readonly #document: Resource;
+
+  constructor(document: JsonObject, dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#document = this.#addResource(nowhere, document);
+    this.#index(document, this.#document);
+  }
+
+  /** The resource a schema of the document belongs to. */
+  resourceOf(schema: JsonObject): Resource {
+    return this.#resourceOf.get(schema) ?? this.#document;
+  }
+
+  /** Where a reference inside a resource leads; `undefined` when nowhere that is known. */
+  resolve(reference: string, base: Resource): Target | undefined {
+    const url = parseUrl(reference, base.uri);
+    if (url === undefined) return undefined;
+    const fragment = decodeFragment(url.hash.slice(1));
+    url.hash = '';
+    const resource = this.#resources.get(url.href) ?? this.#knownResource(url.href);
+    if (resource === undefined || fragment === undefined) return undefined;
+    if (fragment === '') return { schema: resource.root, resource };
+    if (fragment.startsWith('/')) return this.#followPointer(resource, fragment);
+    const schema = resource.anchors.get(fragment) ?? resource.dynamicAnchors.get(fragment);
+    return schema && { schema, resource };
+  }
+
+  #knownResource(uri: string): Resource | undefined {
+    if (uri !== draft07Uri) return undefined;
+    const resource = this.#addResource(draft07Uri, draft07);
+    this.#index(draft07, resource);
+    return resource;
+  }
+
+  #followPointer(start: Resource, pointer: string): Target | undefined {
+    let schema: JsonValue | undefined = start.root;
+    let resource = start;
+    for (const token of parsePointer(pointer) ?? ['']) {
+      if (Array.isArray(schema)) {
+        const index = parseArrayIndex(token);
+        schema = index === undefined ? undefined : (schema as readonly JsonValue[])[index];
+      } else schema = isJsonObject(schema) ? getKey(schema, token) : undefined;
+      if (schema === undefined) return undefined;
+      if (isJsonObject(schema)) resource = this.#resourceOf.get(schema) ?? resource;
+    }
+    if (isJsonObject(schema) && !this.#resourceOf.has(schema)) this.#index(schema, resource);
+    return { schema: schema!, resource };
+  }
+
+  #index(schema: JsonObject, outer: Resource): void {
+    let resource = outer;
+    const hasRef = typeof getKey(schema, '$ref') === 'string';
+    // Up to draft 7 nothing beside a reference counts, not even its id.
+    if (this.#dialect >= 2019 || !hasRef) resource = this.#readId(schema, outer);
+    this.#resourceOf.set(schema, resource);
+    if (this.#dialect >= 2019) this.#readAnchors(schema, resource);
+    for (const inner of subschemas(schema)) this.#index(inner, resource);
+  }
+
+  #readId(schema: JsonObject, outer: Resource): Resource {
+    const id = getKey(schema, this.#dialect <= 4 ? 'id' : '$id');
+    if (typeof id !== 'string') return outer;
+    if (this.#dialect <= 7 && id.startsWith('#')) {
+      outer.anchors.set(id.slice(1), schema);
+      return outer;
+    }
+    const url = parseUrl(id, outer.uri);
+    if (url === undefined) return outer;
+    const anchor = decodeFragment(url.hash.slice(1)) ?? '';
+    url.hash = '';
+    const resource = this.#addResource(url.href, schema);
+    if (anchor !== '') resource.anchors.set(anchor, schema);
+    return resource;
+  }
+
+  #readAnchors(schema: JsonObject, resource: Resource): void {
+    const anchor = getKey(schema, '$anchor');
+    if (typeof anchor === 'string') resource.anchors.set(anchor, schema);
+    const dynamic = getKey(schema, '$dynamicAnchor');
+    if (this.#dialect === 2020 && typeof dynamic === 'string') resource.dynamicAnchors.set(dynamic, schema);
+    this.isDynamic ||= Object.hasOwn(schema, '$dynamicRef') || Object.hasOwn(schema, '$recursiveRef');
+  }
+
+  #addResource(uri: string, root: JsonObject): Resource {
+    const resource = { uri, root, anchors: new Map(), dynamicAnchors: new Map() };
+    this.#resources.set(uri, resource);
+    return resource;
+  }
+}
+
+function parseUrl(text: string, base: string): URL | undefined {
+  return URL.canParse(text, base) ? new URL(text, base) : undefined;
+}
+
+function decodeFragment(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A fragment that is no text names nothing.
+    return undefined;
+  }
+}

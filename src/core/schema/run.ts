@@ -1,0 +1,70 @@
+// What is known while one value is being validated: how much work is left, which schemas are being applied, and which
+// members of the value have been looked at (for `unevaluatedProperties` and `unevaluatedItems`).
+import type { JsonValue } from '../../base/json.ts';
+
+/** Why a value is not valid. */
+export interface Failure {
+  /** Last key or index on the way to the value; `undefined` for the whole. */
+  readonly at?: string;
+  /** The property that is missing, for `required`. */
+  readonly missing?: string;
+  readonly keyword: string;
+  readonly reason: string;
+}
+
+/**
+ * Applies a schema.
+ *
+ * @param seen notes what was looked at, when an outer schema wants to know; failed checks may leave it half filled
+ */
+export type Check = (value: JsonValue, run: Run, seen?: Seen) => Failure | undefined;
+
+/** The schema cannot be used: a reference leads nowhere or round in a circle, a pattern cannot be run. */
+export class UnusableSchema extends Error {}
+
+/** The value and the schema together take more work than one validation may. */
+export class TooMuchWork extends Error {}
+
+/** Members of an array or object that a schema has been applied to. */
+export class Seen {
+  all = false;
+  /** Items before this index have been seen. */
+  itemsBefore = 0;
+  readonly keys = new Set<string | number>();
+
+  has(key: string | number): boolean {
+    return this.all || (typeof key === 'number' && key < this.itemsBefore) || this.keys.has(key);
+  }
+
+  merge(other: Seen): void {
+    this.all ||= other.all;
+    this.itemsBefore = Math.max(this.itemsBefore, other.itemsBefore);
+    for (const key of other.keys) this.keys.add(key);
+  }
+}
+
+/** Steps one validation may take; a step applies one keyword to one value, or looks at one member. */
+const maxSteps = 10_000_000;
+
+/** References that may be followed inside each other. Deeper values than that would need two for each level. */
+const maxReferenceDepth = 1000;
+
+export class Run {
+  /** Resources entered so far, outermost first; only kept for schemas with dynamic references. */
+  readonly scope: object[] = [];
+  #stepsLeft = maxSteps;
+  #depth = 0;
+
+  spend(steps: number): void {
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw new TooMuchWork();
+  }
+
+  /** Follows a reference. */
+  follow(check: Check, value: JsonValue, seen: Seen | undefined): Failure | undefined {
+    if (++this.#depth > maxReferenceDepth) throw new UnusableSchema('references are nested too deep');
+    const failure = check(value, this, seen);
+    this.#depth--;
+    return failure;
+  }
+}

@@ -1,0 +1,47 @@
+// Settings about where things are kept.
+import { setting } from '../definition.ts';
+import { choice, dottedChoice, integer, optional, orNone, text } from '../readers.ts';
+
+/** Backends that this version has, by kind. */
+const backends = ['memory', 'sqlite'] as const;
+const backend = dottedChoice(backends, {
+  isDeprecated: true,
+  hint: 'this version has no other backends',
+});
+
+const databaseUrl = text('a file, sqlite:relative/file, or sqlite:///absolute/file');
+/** The three kinds of backend and what they take. */
+export const backendSettings = {
+  storage_backend: setting(orNone(backend), 'Where objects are kept; empty serves no objects at all.', {
+    default: 'memory',
+  }),
+  permission_backend: setting(
+    orNone(backend),
+    'Where permissions are kept; empty leaves only resources that belong to one user.',
+    {
+      default: 'memory',
+    },
+  ),
+  cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
+  storage_url: setting(optional(databaseUrl), 'File of the SQLite storage; data/coffer.sqlite3 unless set.', {
+    default: undefined,
+    isSecret: true,
+  }),
+  permission_url: setting(optional(databaseUrl), 'File of the SQLite permissions; data/coffer.sqlite3 unless set.', {
+    default: undefined,
+    isSecret: true,
+  }),
+  cache_url: setting(optional(databaseUrl), 'File of the SQLite cache; data/coffer.sqlite3 unless set.', {
+    default: undefined,
+    isSecret: true,
+  }),
+  cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
+  cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
+    default: 524_288,
+  }),
+  sqlite_synchronous: setting(
+    choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
+    'How hard SQLite makes sure that writes reach the disk. With FULL an answered write survives a power loss.',
+    { default: 'FULL' },
+  ),
+};

@@ -1,0 +1,107 @@
+// Settings of the service as a whole: what it calls itself, where it listens, what it loads, what it logs.
+import { setting } from '../definition.ts';
+import { choice, duration, flag, integer, list, matching, optional, renamedList, text, url } from '../readers.ts';
+import { readVersion } from '../version.ts';
+
+/** Where the protocol is described; replaced by a deployment with pages of its own. */
+const protocolPages = 'https://docs.kinto-storage.org/';
+
+/** What the service is and where it is reached. */
+export const serviceSettings = {
+  project_name: setting(text(), 'Name of the service, shown in the root view and in logs.', { default: 'svc' }),
+  project_version: setting(text(), 'Version shown in the root view; the version of the software unless set.', {
+    default: readVersion(),
+  }),
+  project_docs: setting(url(), 'Documentation that the root view points to.', { default: protocolPages }),
+  http_api_version: setting(
+    matching(/^\d+\.\d+$/, 'two numbers with a point between, such as 1.23'),
+    'Version of the protocol shown in the root view; its first number is the prefix of all paths.',
+    { default: '1.23' },
+  ),
+  http_scheme: setting(
+    optional(choice('http', 'https')),
+    'Scheme of all addresses the service gives out; taken from the request unless set.',
+    { default: undefined },
+  ),
+  http_host: setting(
+    optional(
+      matching(
+        /^(?:[A-Za-z0-9._~-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/,
+        'a host name, with :port when not the usual one',
+      ),
+    ),
+    'Host, with port if needed, of all addresses the service gives out; taken from the request unless set.',
+    { default: undefined },
+  ),
+  host: setting(
+    text('a host name or an IP address'),
+    'Address to listen on; 0.0.0.0 is every address of the machine. The environment variable HOST sets it too.',
+    { default: '127.0.0.1' },
+  ),
+  http_port: setting(
+    integer({ min: 0, max: 65_535 }),
+    'Port to listen on; 0 picks a free one. The environment variable PORT sets it too.',
+    { default: 8888 },
+  ),
+  trusted_proxies: setting(
+    list('IP addresses or networks such as 10.0.0.0/8'),
+    'Proxies whose forwarded headers are believed.',
+    { default: [] },
+  ),
+  readonly: setting(flag(), 'Refuses everything that would change an object.', { default: false, isPublic: true }),
+  includes: setting(
+    renamedList(renamePlugin, 'names of plugins, separated by spaces or commas'),
+    'Plugins to load, in this order.',
+    { default: [] },
+  ),
+  retry_after_seconds: setting(
+    integer({ min: 0 }),
+    'Seconds after which clients may retry when the service is unavailable.',
+    {
+      default: 3,
+    },
+  ),
+  heartbeat_timeout_seconds: setting(duration({ min: 0.001 }), 'Time that each check of the heartbeat may take.', {
+    default: 10,
+  }),
+  error_info_link: setting(url(), 'Page about errors that error responses point to.', { default: protocolPages }),
+  error_info_all: setting(flag(), 'Adds that link to every error response, not only to those with status 5xx.', {
+    default: false,
+  }),
+  version_json_path: setting(
+    optional(text('a file')),
+    'File that /__version__ answers with; the file version.json of the working folder, if there is one, unless set.',
+    { default: undefined },
+  ),
+  contribute_json_path: setting(
+    optional(text('a file')),
+    'File that /contribute.json answers with; the one that comes with the software unless set.',
+    { default: undefined },
+  ),
+  transaction_per_request: setting(flag(), 'Runs each request, batches included, in one transaction.', {
+    default: true,
+  }),
+  flush_endpoint_enabled: setting(
+    flag(),
+    'Serves POST /__flush__, by which anybody can delete everything. For development only.',
+    { default: false },
+  ),
+};
+
+/** What is logged and how. */
+export const loggingSettings = {
+  log_level: setting(choice('debug', 'info', 'warn', 'error', 'silent'), 'Least weight of what is logged.', {
+    default: 'info',
+  }),
+  log_format: setting(
+    choice('auto', 'json', 'pretty'),
+    'Form of log lines: JSON, readable, or readable on a terminal and JSON elsewhere.',
+    { default: 'auto' },
+  ),
+};
+
+/** Plugin names of the reference server and of its known extension packages become ours. */
+function renamePlugin(name: string): readonly [string, string?] {
+  const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
+  return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
+}

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
+import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
+import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
+import { createTestClock, type TransactionContext } from '../../../src/testing/index.ts';
+import { anyStep } from '../../contract/history.ts';
+import { advanceClock, runReads, runStep } from '../../contract/run-history.ts';
+
+const start = 1000;
+
+function open(): TransactionContext {
+  const clock = createTestClock(start);
+  const database = createMemoryDatabase({ clock });
+  return { clock, database, storage: createMemoryStorage(database), permission: createMemoryPermission(database) };
+}
+
+describe('memory transactions', () => {
+  it('that are rolled back leave everything as if they had never been', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep(start), { minLength: 2, maxLength: 12 }), async (steps) => {
+        const [one, other] = [open(), open()];
+        for (const step of steps) {
+          advanceClock(one.clock, step);
+          advanceClock(other.clock, step);
+          const answers = await runStep(one, step);
+          const { storage, permission } = other;
+          if (step.end === 'commit') expect(answers).toEqual(await runStep(other, step));
+          else {
+            const readers = { storage: storage.reader, permission: permission.reader };
+            expect(answers.slice(step.writes.length)).toEqual(await runReads(readers, step));
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

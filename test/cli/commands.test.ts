@@ -1,0 +1,113 @@
+// Commands that need no service: help, version, init, and what a wrong command line or configuration says.
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadSettings } from '../../src/settings/load.ts';
+import { readVersion } from '../../src/settings/version.ts';
+import { run, workingFolder } from './process.ts';
+
+const commands = ['start', 'init', 'migrate', 'version', 'flush-cache', 'purge-deleted', 'delete-collection'];
+
+describe('Help', () => {
+  test('of the program lists every command and teaches with examples.', async () => {
+    const { code, out, err } = await run(['--help'], { cwd: workingFolder() });
+    expect([code, err]).toEqual([0, '']);
+    for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'));
+    expect(out).toContain('Examples:');
+  });
+
+  test.each(commands)('of %s names its options, the common ones too.', async (command) => {
+    const { code, out } = await run([command, '--help'], { cwd: workingFolder() });
+    expect(code).toBe(0);
+    for (const option of ['--config', '--ini', '--quiet', '--debug', '--help']) expect(out).toContain(option);
+  });
+});
+
+test.each([['version'], ['--version']])('%s prints the version.', async (command) => {
+  expect(await run([command], { cwd: workingFolder() })).toEqual({ code: 0, out: `${readVersion()}\n`, err: '' });
+});
+
+describe('A wrong command line', () => {
+  test.each([
+    [['strat'], 'Did you mean start?'],
+    [['start', '--prot', '80'], 'Did you mean --port?'],
+    [['start', '--port', '70000'], '0 to 65535'],
+    [['delete-collection', '--bucket', 'x'], '--collection'],
+    [['purge-deleted', 'record'], 'how many'],
+    [['purge-deleted', 'record', 'many'], 'how many'],
+    [['init', '--backend', 'paper'], 'sqlite, memory'],
+    [[], 'Usage:'],
+  ])('%j ends with 2 and tells what was expected.', async (args, message) => {
+    const { code, out, err } = await run(args, { cwd: workingFolder() });
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(message);
+  });
+});
+
+describe('coffer init', () => {
+  test('writes a configuration for its owner only, and the service can be started with it.', async () => {
+    const cwd = workingFolder();
+    const { code, out } = await run(['init'], { cwd });
+    expect(code).toBe(0);
+    expect(out).toContain('coffer start --config config/coffer.ini');
+    expect(statSync(join(cwd, 'config/coffer.ini')).mode & 0o777).toBe(0o600);
+    const settings = loadSettings({ cwd, environment: {} });
+    expect(settings.file?.name).toBe('coffer.ini');
+    expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['sqlite', '127.0.0.1']);
+  });
+
+  test('takes options, and writes TOML into a file so named.', async () => {
+    const cwd = workingFolder();
+    const args = [
+      'init',
+      '--config',
+      'my.toml',
+      '--backend',
+      'memory',
+      '--cache-backend',
+      'memory',
+      '--host',
+      '0.0.0.0',
+    ];
+    expect((await run(args, { cwd })).code).toBe(0);
+    const settings = loadSettings({ cwd, configFile: 'my.toml', environment: {} });
+    expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['memory', '0.0.0.0']);
+  });
+
+  test('writes where the environment says.', async () => {
+    const cwd = workingFolder();
+    expect((await run(['init'], { cwd, environment: { SVC_INI: 'there.ini' } })).code).toBe(0);
+    expect(readFileSync(join(cwd, 'there.ini'), 'utf8')).toContain('[app:main]');
+  });
+
+  test('never writes over a file.', async () => {
+    const cwd = workingFolder();
+    writeFileSync(join(cwd, 'mine.ini'), 'precious');
+    const { code, err } = await run(['init', '--ini', 'mine.ini'], { cwd });
+    expect(code).toBe(1);
+    expect(err).toContain('mine.ini is there already');
+    expect(readFileSync(join(cwd, 'mine.ini'), 'utf8')).toBe('precious');
+  });
+});
+
+describe('Wrong settings', () => {
+  test('stop the start with one readable report and no stack.', async () => {
+    const cwd = workingFolder();
+    writeFileSync(
+      join(cwd, 'bad.ini'),
+      '[app:main]\nreadonly = perhaps\npaginate_by = 0\nuserid_hmac_secret = hunter2\n',
+    );
+    const environment = { SVC_EOS: 'soon', SVC_USER_HMAC_SECRET: 'hunter3' };
+    const { code, out, err } = await run(['start', '--config', 'bad.ini'], { cwd, environment });
+    expect([code, out]).toEqual([1, '']);
+    expect(err.trimEnd().split('\n')).toHaveLength(4);
+    expect(err).toContain('3 settings are wrong:');
+    expect(err).not.toMatch(/hunter|\bat .*\.js/);
+  });
+
+  test('include a file that is not there.', async () => {
+    const { code, err } = await run(['migrate', '--config', 'nowhere.ini'], { cwd: workingFolder() });
+    expect(code).toBe(1);
+    expect(err).toContain('there is no such file');
+  });
+});

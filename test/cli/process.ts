@@ -1,0 +1,117 @@
+// Runs the command line as users do: the built program in a process of its own, in a folder of its own.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
+
+/** A working folder that is gone after the test. */
+export function workingFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'coffer-cli-'));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+export interface Place {
+  readonly cwd: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Nothing of the environment of the tests but what a program needs to run. */
+function cleanEnvironment({ environment = {} }: Place): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment };
+}
+
+function spawnProgram(args: readonly string[], place: Place): ChildProcess {
+  return spawn(process.execPath, [program, ...args], {
+    cwd: place.cwd,
+    env: cleanEnvironment(place),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command to its end. */
+export async function run(args: readonly string[], place: Place): Promise<Outcome> {
+  const child = spawnProgram(args, place);
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const code = await codeOf(child);
+  return { code, out, err };
+}
+
+function codeOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+}
+
+export interface RunningService {
+  /** Of the root view, with trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  /** Log lines so far. */
+  readonly log: readonly LogLine[];
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves once a log line of that type was written. */
+  logged(type: string): Promise<LogLine>;
+  /** Exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
+}
+
+export interface LogLine {
+  readonly Type: string;
+  readonly Severity: number;
+  readonly Fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts the service on a free port and waits until it listens. */
+export async function start(args: readonly string[], place: Place): Promise<RunningService> {
+  const child = spawnProgram(['start', '--port', '0', ...args], place);
+  const ended = codeOf(child);
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  let err = '';
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const log: LogLine[] = [];
+  const waiting = new Map<string, (line: LogLine) => void>();
+  createInterface({ input: child.stdout! }).on('line', (text) => {
+    const line = JSON.parse(text) as LogLine;
+    log.push(line);
+    waiting.get(line.Type)?.(line);
+  });
+  const logged = (type: string): Promise<LogLine> => {
+    const earlier = log.find((line) => line.Type === type);
+    if (earlier !== undefined) return Promise.resolve(earlier);
+    return new Promise((resolve) => {
+      waiting.set(type, resolve);
+    });
+  };
+  const died = ended.then((code) => {
+    throw new Error(`the service ended with ${code} before it listened: ${err}`);
+  });
+  const listening = await Promise.race([logged('Listening'), died]);
+  died.catch(() => undefined);
+  const url = String(listening.Fields?.['url']);
+  return { url, port: Number(new URL(url).port), log, ended, logged, kill: (signal) => child.kill(signal) };
+}
+
+/** The `Authorization` header of a user. */
+export function basic(user: string): string {
+  return `Basic ${Buffer.from(`${user}:`).toString('base64')}`;
+}

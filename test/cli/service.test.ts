@@ -1,0 +1,157 @@
+// The service as operators run it: start without configuration, stop, restart, and the commands on its data.
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { basic, run, start, workingFolder } from './process.ts';
+
+const json = { authorization: basic('alice'), 'content-type': 'application/json' };
+
+async function put(url: string, path: string, data: object = {}): Promise<number> {
+  const response = await fetch(`${url}${path}`, { method: 'PUT', headers: json, body: JSON.stringify({ data }) });
+  await response.text();
+  return response.status;
+}
+
+async function statusOf(url: string, path: string, method = 'GET'): Promise<number> {
+  const response = await fetch(`${url}${path}`, { method, headers: { authorization: json.authorization } });
+  await response.text();
+  return response.status;
+}
+
+describe('coffer start without configuration', () => {
+  test('listens on this machine only, keeps what was written over a restart, and ends with 0.', async () => {
+    const cwd = workingFolder();
+    const first = await start([], { cwd });
+    expect(first.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/$/);
+    expect(await put(first.url, 'buckets/shop', { open: true })).toBe(201);
+    first.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+    expect(first.log.at(-1)?.Type).toBe('Stopped');
+
+    const second = await start([], { cwd });
+    const response = await fetch(`${second.url}buckets/shop`, { headers: { authorization: json.authorization } });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ data: { id: 'shop', open: true } });
+    second.kill('SIGINT');
+    expect(await second.ended).toBe(0);
+  });
+
+  test('has personal buckets, and no way to flush.', async () => {
+    const { url } = await start([], { cwd: workingFolder() });
+    expect(await statusOf(url, 'buckets/default')).toBe(200);
+    expect(await statusOf(url, '__flush__', 'POST')).toBe(404);
+    const root: unknown = await (await fetch(url)).json();
+    expect(root).toMatchObject({ config: null, settings: { readonly: false, batch_max_requests: 25 } });
+  });
+});
+
+describe('coffer start', () => {
+  test('tells the root view about its file, and the log about deprecated and unknown names, but no secrets.', async () => {
+    const cwd = workingFolder();
+    const lines = ['[app:main]', 'kinto.userid_hmac_secret = hunter2', 'redonly = true', 'multiauth.policies = basicauth'];
+    writeFileSync(join(cwd, 'my.ini'), `${lines.join('\n')}\n`);
+    const { url, log } = await start(['--ini', 'my.ini'], { cwd });
+    const root: unknown = await (await fetch(url)).json();
+    expect(root).toMatchObject({ config: { path: 'my.ini', hash: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+    const warnings = log.filter(({ Severity }) => Severity === 4).map(({ Type }) => Type);
+    expect(warnings.join('\n')).toContain('the prefix kinto. is deprecated');
+    expect(warnings.join('\n')).toContain('did you mean readonly?');
+    expect(JSON.stringify([log, root])).not.toContain('hunter2');
+  });
+
+  test('finishes the request in flight when it is told to stop.', async () => {
+    const service = await start([], { cwd: workingFolder() });
+    const socket = connect(service.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const body = JSON.stringify({ data: { id: 'late' } });
+    const head = `POST /v1/buckets HTTP/1.1\r\nHost: x\r\nAuthorization: ${json.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`;
+    socket.write(head);
+    // The interim answer shows that the request has arrived.
+    const [interim] = (await once(socket, 'data')) as [Buffer];
+    expect(interim.toString()).toContain('100 Continue');
+    service.kill('SIGTERM');
+    await service.logged('Stopping');
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    socket.end(body);
+    expect(await service.ended).toBe(0);
+    expect(answer).toContain('HTTP/1.1 201');
+    expect(answer).toContain('"id":"late"');
+  });
+
+  test('ends at once, with 1, when it is told to stop twice.', async () => {
+    const service = await start([], { cwd: workingFolder() });
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    await once(socket, 'data');
+    service.kill('SIGTERM');
+    await service.logged('Stopping');
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+  });
+
+  test('says that the port is in use.', async () => {
+    const { port } = await start([], { cwd: workingFolder() });
+    const { code, err } = await run(['start', '--port', String(port)], { cwd: workingFolder() });
+    expect(code).toBe(1);
+    expect(err).toBe(`coffer: port ${port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`);
+  });
+
+  test('says that an address is not of this machine.', async () => {
+    const { code, err } = await run(['start', '--host', '192.0.2.1'], { cwd: workingFolder() });
+    expect(code).toBe(1);
+    expect(err).toContain('192.0.2.1 is no address of this machine');
+  });
+});
+
+describe('The maintenance commands', () => {
+  test('migrate tells what it would do, does it once, and has nothing to do afterwards.', async () => {
+    const cwd = workingFolder();
+    const planned = await run(['migrate', '--dry-run'], { cwd });
+    expect(planned.code).toBe(0);
+    expect(planned.out).not.toContain('Nothing to do.');
+    const done = await run(['migrate'], { cwd });
+    expect([done.code, done.err]).toEqual([0, '']);
+    expect(await run(['migrate'], { cwd })).toEqual({ code: 0, out: 'Nothing to do.\n', err: '' });
+  });
+
+  test('flush-cache ends with 0.', async () => {
+    expect(await run(['flush-cache'], { cwd: workingFolder() })).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('purge-deleted forgets all but the newest tombstones and prints how many went.', async () => {
+    const cwd = workingFolder();
+    const { url, kill, ended } = await start([], { cwd });
+    for (const id of ['a', 'b', 'c']) {
+      await put(url, `buckets/${id}`);
+      expect(await statusOf(url, `buckets/${id}`, 'DELETE')).toBe(200);
+    }
+    kill('SIGTERM');
+    await ended;
+    expect(await run(['purge-deleted', 'bucket', 'record', '1'], { cwd })).toEqual({ code: 0, out: '2\n', err: '' });
+    expect(await run(['purge-deleted', 'bucket', '1'], { cwd })).toEqual({ code: 0, out: '0\n', err: '' });
+  });
+
+  test('delete-collection deletes, and has a code for each reason not to.', async () => {
+    const cwd = workingFolder();
+    const { url, kill, ended } = await start([], { cwd });
+    await put(url, 'buckets/shop');
+    await put(url, 'buckets/shop/collections/news');
+    expect(await put(url, 'buckets/shop/collections/news/records/one')).toBe(201);
+    kill('SIGTERM');
+    await ended;
+    const code = async (bucket: string, collection: string, environment = {}): Promise<number | null> =>
+      (await run(['delete-collection', '--bucket', bucket, '--collection', collection], { cwd, environment })).code;
+    expect(await code('shop', 'news', { SVC_READONLY: 'true' })).toBe(31);
+    expect(await code('nowhere', 'news')).toBe(32);
+    expect(await code('shop', 'nothing')).toBe(33);
+    expect(await code('shop', 'news')).toBe(0);
+    expect(await code('shop', 'news')).toBe(33);
+    const again = await start([], { cwd });
+    expect(await statusOf(again.url, 'buckets/shop/collections/news/records/one')).toBe(404);
+  });
+});

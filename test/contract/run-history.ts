@@ -1,0 +1,68 @@
+// Runs a history on the backends of one database and collects every answer as a plain value that can be compared.
+import { BackendError } from '../../src/contracts/errors.ts';
+import { isTombstone, type StoredEntry } from '../../src/core/objects/stored.ts';
+import type { TestClock, TransactionContext } from '../../src/testing/index.ts';
+import type { Call, Readers, Step } from './history.ts';
+
+export interface Answer {
+  readonly call: string;
+  readonly answer: unknown;
+}
+
+/** One unit of work, and the questions asked after it. */
+export async function runStep(
+  { database, storage, permission }: Omit<TransactionContext, 'clock'>,
+  step: Step,
+): Promise<readonly Answer[]> {
+  const transaction = await database.begin();
+  const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
+  const answers: Answer[] = [];
+  for (const write of step.writes) answers.push(await answerOf(write, writers));
+  await transaction[step.end]();
+  answers.push(...(await runReads({ storage: storage.reader, permission: permission.reader }, step)));
+  return answers;
+}
+
+/** The questions of a step alone. */
+export async function runReads(readers: Readers, step: Step): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (const read of step.reads) answers.push(await answerOf(read, readers));
+  return answers;
+}
+
+/** The clock never goes below zero, so that timestamps stay what clients may send. */
+export function advanceClock(clock: TestClock, step: Step): void {
+  clock.set(Math.max(0, clock.now() + step.advance));
+}
+
+async function answerOf<Target>(call: Call<Target>, target: Target): Promise<Answer> {
+  let answer: unknown;
+  try {
+    answer = await call.run(target);
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    answer = { error: error.name };
+  }
+  return { call: call.name, answer: plainAnswer(answer) };
+}
+
+/** An answer as a plain value, the same for answers that mean the same. */
+function plainAnswer(answer: unknown): unknown {
+  if (answer instanceof Set) return plainAnswer([...answer]);
+  if (answer instanceof Map) {
+    return new Map(
+      [...answer].map(([key, value]) => [key, plainAnswer(value)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  }
+  // Lists of nothing but texts are principals, which have no order.
+  if (Array.isArray(answer) && answer.every((item) => typeof item === 'string')) return answer.toSorted();
+  if (Array.isArray(answer)) return answer.map(plainAnswer);
+  if (typeof answer !== 'object' || answer === null) return answer;
+  if ('id' in answer && 'lastModified' in answer) return plainEntry(answer as StoredEntry);
+  return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, plainAnswer(value)]));
+}
+
+function plainEntry(entry: StoredEntry): unknown {
+  const { id, lastModified } = entry;
+  return isTombstone(entry) ? { id, lastModified, deleted: entry.deleted } : { id, lastModified, text: entry.text };
+}

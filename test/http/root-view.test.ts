@@ -1,0 +1,194 @@
+// The root view and the utility endpoints (protocol: endpoints.md §1-3).
+import { absent, aText, aUuid, including, only, unordered, words } from './match.ts';
+import { describeScenarios } from './scenarios.ts';
+
+const capability = { description: aText, url: aText };
+
+describeScenarios('the root view', [
+  {
+    name: 'The root view shows the documented fields to anonymous callers, and no user.',
+    request: 'nobody: GET /',
+    status: 200,
+    body: only({
+      project_name: 'svc',
+      project_version: /^\d+\.\d+\.\d+/,
+      http_api_version: '1.23',
+      project_docs: aText,
+      url: '{origin}/v1/',
+      config: null,
+      settings: only({ readonly: false, explicit_permissions: true, batch_max_requests: 25 }),
+      capabilities: only({ basicauth: capability }),
+    }),
+    gives: { 'content-type': /^application\/json/, etag: absent, 'cache-control': absent },
+  },
+  {
+    name: 'The root view shows an authenticated caller who they are, and their principals.',
+    request: 'GET /',
+    status: 200,
+    body: { user: only({ id: /^basicauth:[\da-f]{64}$/, principals: unordered('{alice}', 'system.Authenticated', 'system.Everyone') }) },
+  },
+  {
+    name: 'The first of the principals is the id of the caller.',
+    request: 'GET /',
+    text: /"principals":\["basicauth:/,
+  },
+  {
+    name: 'The principals of the root view include the groups of the caller.',
+    given: ['bucket', 'PUT {G}/g {"data":{"members":["{bob}"]}}'],
+    request: 'bob: GET /',
+    body: { user: { principals: including('{bob}', '{B}/groups/g', 'system.Everyone', 'system.Authenticated') } },
+  },
+  { name: 'HEAD of the root view has no body.', request: 'nobody: HEAD /', status: 200, gives: { 'content-type': /^application\/json/ } },
+  {
+    name: 'A malformed Authorization header leaves the root view open and anonymous.',
+    request: 'nobody: GET /',
+    headers: { Authorization: 'Basic ???' },
+    status: 200,
+    body: { user: absent },
+  },
+  { name: 'The root view ignores Accept.', request: 'nobody: GET /', headers: { Accept: 'text/html' }, status: 200 },
+  { name: 'The root view serves GET and HEAD only.', request: 'POST / {}', status: 405, errno: 115, gives: { allow: words('GET HEAD OPTIONS') } },
+  {
+    name: 'The root view holds none of the retired fields.',
+    request: 'GET /',
+    body: { hello: absent, documentation: absent, version: absent, commit: absent, userid: absent, protocol_version: absent },
+  },
+  {
+    name: 'The root view names the host that the client asked for.',
+    request: 'nobody: GET /',
+    headers: { Host: 'store.example:8000' },
+    body: { url: 'http://store.example:8000/v1/' },
+  },
+]);
+
+describeScenarios(
+  'the root view with everything switched on',
+  [
+    {
+      name: 'Each optional feature is a capability.',
+      request: 'nobody: GET /',
+      body: {
+        capabilities: only({
+          basicauth: capability,
+          default_bucket: capability,
+          flush_endpoint: capability,
+          schema: capability,
+          permissions_endpoint: capability,
+        }),
+      },
+    },
+    { name: 'The root view shows the id of the personal bucket.', request: 'GET /', body: { user: { bucket: aUuid } } },
+    {
+      name: 'Name, documentation, scheme and host come from the settings.',
+      request: 'nobody: GET /',
+      body: {
+        project_name: 'my store',
+        project_version: '7',
+        project_docs: 'https://docs.example.org/',
+        url: 'https://store.example.org/v1/',
+        settings: { batch_max_requests: 7 },
+      },
+    },
+    {
+      name: 'Next-Page uses the configured scheme and host.',
+      given: ['bucket', 'PUT {B}/collections/x', 'PUT {B}/collections/y'],
+      request: 'GET {B}/collections?_limit=1',
+      gives: { 'next-page': /^https:\/\/store\.example\.org\/v1\/buckets\/b\w+\/collections\?_limit=1&_token=/ },
+    },
+  ],
+  {
+    settings: {
+      includes: 'default_bucket flush',
+      experimental_permissions_endpoint: 'true',
+      experimental_collection_schema_validation: 'true',
+      project_name: 'my store',
+      project_version: '7',
+      project_docs: 'https://docs.example.org/',
+      http_scheme: 'https',
+      http_host: 'store.example.org',
+      batch_max_requests: '7',
+    },
+  },
+);
+
+describeScenarios('a service without policies', [
+  { name: 'Without policies nobody is anybody.', request: 'GET /', body: { user: absent, capabilities: only({}) } },
+], { settings: { 'multiauth.policies': '' } });
+
+describeScenarios('the utility endpoints', [
+  {
+    name: 'The heartbeat says how each backend is.',
+    request: 'nobody: GET /__heartbeat__',
+    status: 200,
+    body: only({ storage: true, permission: true, cache: true }),
+  },
+  { name: 'The load balancer check answers with an empty object.', request: 'nobody: GET /__lbheartbeat__', status: 200, text: '{}' },
+  { name: 'The version endpoint answers with the shipped file.', request: 'nobody: GET /__version__', status: 200, body: { name: aText, version: aText, source: /^/, commit: /^/, build: /^/ } },
+  {
+    name: 'The contribution page describes the project.',
+    request: 'nobody: GET /contribute.json',
+    status: 200,
+    body: { name: aText, description: aText, repository: {} },
+  },
+  { name: 'The heartbeat needs no version prefix.', request: 'nobody: GET ^/__heartbeat__', status: 200, body: { storage: true } },
+  { name: 'The load balancer check needs no version prefix.', request: 'nobody: GET ^/__lbheartbeat__', status: 200, text: '{}' },
+  { name: 'The version endpoint needs no version prefix.', request: 'nobody: GET ^/__version__', status: 200 },
+  { name: 'The contribution page without prefix redirects.', request: 'nobody: GET ^/contribute.json', status: 307, gives: { location: '{origin}/v1/contribute.json' } },
+  { name: 'HEAD of the heartbeat has no body.', request: 'nobody: HEAD /__heartbeat__', status: 200, gives: { 'content-length': /^[1-9]/ } },
+  {
+    name: 'The heartbeat serves GET and HEAD only.',
+    request: 'nobody: POST /__heartbeat__ {}',
+    status: 405,
+    errno: 115,
+    gives: { allow: 'GET, HEAD, OPTIONS' },
+  },
+  { name: 'Utility endpoints ignore Accept.', request: 'nobody: GET /__lbheartbeat__', headers: { Accept: 'text/plain' }, status: 200 },
+  {
+    name: 'The description of the API names the operations.',
+    request: 'nobody: GET /__api__',
+    status: 200,
+    body: {
+      swagger: '2.0',
+      info: { title: 'svc', version: '1.23' },
+      basePath: '/v1',
+      schemes: ['http'],
+      securityDefinitions: { basicauth: {} },
+      paths: {
+        '/': { get: { operationId: 'server_info' } },
+        '/batch': { post: { operationId: 'batch' } },
+        '/buckets': {
+          get: { operationId: 'get_buckets' },
+          post: { operationId: 'create_bucket' },
+          delete: { operationId: 'delete_buckets' },
+        },
+      },
+    },
+  },
+  { name: 'The list of permissions is off unless switched on.', request: 'GET /permissions', status: 404, errno: 111 },
+  { name: 'Flush is off unless switched on.', request: 'POST /__flush__', status: 404, errno: 111 },
+  { name: 'Unknown paths have no details.', request: 'GET /nothing', status: 404, errno: 111, body: { details: absent } },
+  { name: 'Without the plugin, default is an ordinary id.', request: 'bob: GET /buckets/default', status: 403, then: [{ request: 'PUT /buckets/default', body: { data: { id: 'default' } } }] },
+]);
+
+describeScenarios('configured files', [
+  { name: 'A configured version file that is missing is not found.', request: 'nobody: GET /__version__', status: 404, errno: 111 },
+  { name: 'A configured contribution file that is missing is not found.', request: 'nobody: GET /contribute.json', status: 404, errno: 111 },
+], { settings: { version_json_path: 'nowhere/version.json', contribute_json_path: 'nowhere/contribute.json' } });
+
+describeScenarios('flush', [
+  {
+    name: 'Flush answers 202 to anybody and empties everything.',
+    given: ['record'],
+    request: 'nobody: POST /__flush__',
+    status: 202,
+    text: '{}',
+    then: [
+      { request: 'GET /buckets', body: { data: [] } },
+      { request: 'GET {B}', status: 403 },
+      { request: 'bob: PUT {B}', status: 201 },
+      { request: 'bob: PUT {C}', status: 201 },
+      { request: 'bob: GET {R}?_since=0', body: { data: [] } },
+    ],
+  },
+  { name: 'Flush is no GET.', request: 'GET /__flush__', status: 405, errno: 115, gives: { allow: words('POST OPTIONS') } },
+], { settings: { flush_endpoint_enabled: 'true' } });

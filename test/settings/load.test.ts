@@ -1,0 +1,387 @@
+// Where settings come from, and which source goes first.
+import { createHash } from 'node:crypto';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { setting } from '../../src/settings/definition.ts';
+import { loadSettings, settingsOf } from '../../src/settings/load.ts';
+import { flag, integer, list } from '../../src/settings/readers.ts';
+import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
+
+const secret = { SVC_USERID_HMAC_SECRET: 'for-tests' };
+
+describe('The sources of settings', () => {
+  test('go before each other in their order: command line, SVC_, KINTO_, platform, file, default.', () => {
+    const lines = 'http_port = 1';
+    const port = (environment: Record<string, string>, overrides: Record<string, string> = {}): number =>
+      loadIni(lines, { environment, overrides }).get('http_port');
+    expect(loadIni('').get('http_port')).toBe(8888);
+    expect(port({})).toBe(1);
+    expect(port({ PORT: '2' })).toBe(2);
+    expect(port({ PORT: '2', KINTO_HTTP_PORT: '3' })).toBe(3);
+    expect(port({ PORT: '2', KINTO_HTTP_PORT: '3', SVC_HTTP_PORT: '4' })).toBe(4);
+    expect(port({ PORT: '2', KINTO_HTTP_PORT: '3', SVC_HTTP_PORT: '4' }, { http_port: '5' })).toBe(5);
+  });
+
+  test('read PORT and HOST, and no other variable without prefix.', () => {
+    const settings = loadIni('', { environment: { PORT: '80', HOST: '0.0.0.0', READONLY: 'true' } });
+    expect([settings.get('http_port'), settings.get('host'), settings.get('readonly')]).toEqual([80, '0.0.0.0', false]);
+  });
+
+  test('say nothing when they give an empty text or number, so that the next one counts.', () => {
+    const settings = loadIni('http_port = 1\nproject_name =', { environment: { SVC_HTTP_PORT: '' } });
+    expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'svc']);
+  });
+
+  test('may empty a list, which is not the same as leaving it out.', () => {
+    expect(loadIni('').get('multiauth.policies')).toEqual(['basicauth']);
+    expect(loadIni('multiauth.policies =').get('multiauth.policies')).toEqual([]);
+    expect(loadIni('', { environment: { SVC_MULTIAUTH_POLICIES: '' } }).get('multiauth.policies')).toEqual([]);
+  });
+
+  test('may switch a limit off with an empty text.', () => {
+    const settings = loadIni('batch_max_requests =\ncors_max_age_seconds =\nstorage_backend =');
+    expect(settings.get('batch_max_requests')).toBeUndefined();
+    expect(settings.get('cors_max_age_seconds')).toBeUndefined();
+    expect(settings.get('storage_backend')).toBeUndefined();
+  });
+
+  test('warn that Basic authentication is on when no policies are named.', () => {
+    expect(loadIni('').warnings.join()).toContain('multiauth.policies is not set');
+    expect(loadIni('multiauth.policies = basicauth').warnings).toEqual([]);
+  });
+});
+
+describe('Prefixes', () => {
+  test('svc. and none mean the same, kinto. too with a warning.', () => {
+    const settings = loadIni('svc.readonly = true\nkinto.paginate_by = 5\nkinto.project_name = x\nhttp_port = 7');
+    expect([settings.get('readonly'), settings.get('paginate_by'), settings.get('http_port')]).toEqual([true, 5, 7]);
+    expect(settings.warnings).toContain(
+      'coffer.ini: the prefix kinto. is deprecated, leave it out: kinto.paginate_by, kinto.project_name',
+    );
+  });
+
+  test('are understood before settings that belong to other software by origin.', () => {
+    expect(loadIni('kinto.multiauth.policies = basicauth other').get('multiauth.policies')).toEqual([
+      'basicauth',
+      'other',
+    ]);
+  });
+
+  test('may not disagree.', () => {
+    const { message } = problemsOf(() => loadIni('svc.readonly = true\nkinto.readonly = false'));
+    expect(message).toContain('kinto.readonly (coffer.ini line 4): conflicts with svc.readonly (coffer.ini line 3)');
+  });
+
+  test('may repeat the same text.', () => {
+    expect(loadIni('svc.readonly = true\nreadonly = true').get('readonly')).toBe(true);
+  });
+
+  test('of deprecated environment variables are warned about.', () => {
+    const settings = loadIni('', { environment: { KINTO_READONLY: 'on' } });
+    expect(settings.get('readonly')).toBe(true);
+    expect(settings.warnings.join('\n')).toContain('KINTO_ are deprecated, write SVC_: KINTO_READONLY');
+  });
+});
+
+describe('The secret of user ids', () => {
+  test('has two names of equal meaning.', () => {
+    expect(settingsOf({ user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
+    expect(settingsOf({ userid_hmac_secret: 'x', user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
+  });
+
+  test('is refused when both names are there with different text, and not printed.', () => {
+    const error = problemsOf(() => settingsOf({ userid_hmac_secret: 'amber-fox', user_hmac_secret: 'green-owl' }));
+    expect(error.message).toContain('user_hmac_secret');
+    expect(error.message).toContain('conflicts with userid_hmac_secret');
+    expect(error.message).not.toMatch(/amber|green/);
+  });
+
+  test('in the environment goes before the one in the file under the other name.', () => {
+    const settings = loadIni('', { environment: { SVC_USER_HMAC_SECRET: 'theirs' } });
+    expect(settings.get('userid_hmac_secret')).toBe('theirs');
+  });
+
+  test('must be there for Basic authentication, whatever the policy is called.', () => {
+    expect(problemsOf(() => settingsOf({})).message).toContain('userid_hmac_secret: must be set');
+    const renamed = {
+      'multiauth.policies': 'simple',
+      'multiauth.policy.simple.use': 'x.BasicAuthAuthenticationPolicy',
+    };
+    expect(problemsOf(() => settingsOf(renamed)).message).toContain('the policy simple');
+    expect(settingsOf({ 'multiauth.policies': '' }).get('userid_hmac_secret')).toBe('');
+    expect(settingsOf({ 'multiauth.policies': 'other' }).warnings).toContain('userid_hmac_secret is not set');
+  });
+});
+
+describe('Names of existing deployments', () => {
+  test('are understood, each with a line for the log.', () => {
+    const settings = loadIni(
+      [
+        'kinto.storage_backend = kinto.core.storage.memory',
+        'kinto.permission_backend = kinto.core.permission.memory',
+        'kinto.cache_backend = kinto.core.cache.memory',
+        'kinto.includes = kinto.plugins.default_bucket kinto_attachment',
+        'kinto.record_id_generator = kinto.views.RelaxedUUID',
+        'multiauth.policies = basicauth',
+        'multiauth.groupfinder = kinto.core.authorization.groupfinder',
+        'multiauth.authorization_policy = kinto.authorization.AuthorizationPolicy',
+        'use = egg:kinto',
+        'pyramid.debug_routematch = true',
+        'storage_pool_size = 10',
+      ].join('\n'),
+    );
+    expect(settings.get('storage_backend')).toBe('memory');
+    expect(settings.get('includes')).toEqual(['default_bucket', 'attachment']);
+    expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
+    const lines = settings.warnings.join('\n');
+    expect(lines).toContain(
+      'kinto.storage_backend (coffer.ini line 3): kinto.core.storage.memory is deprecated, write memory',
+    );
+    expect(lines).toContain('kinto.plugins.default_bucket is deprecated, write default_bucket');
+    expect(settings.findUnknownKeys()).toEqual([
+      'storage_pool_size (coffer.ini line 13) has no effect: the memory and sqlite backends have no connection pool',
+    ]);
+  });
+
+  test('of backends that are not here are refused with a list of those that are.', () => {
+    const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.postgresql'));
+    expect(message).toContain(
+      'storage_backend = "kinto.core.storage.postgresql" (coffer.ini line 3): expected one of memory, sqlite',
+    );
+  });
+
+  test('of authorisation policies that are not here are refused rather than replaced.', () => {
+    expect(problemsOf(() => loadIni('multiauth.authorization_policy = our.own.Policy')).message).toContain('built-in');
+  });
+});
+
+describe('Names that no table lists', () => {
+  const environment = {
+    SVC_SHOP_NEWS_RECORD_CACHE_EXPIRES_SECONDS: '30',
+    SVC_RECORD_CREATE_PRINCIPALS: 'system.Everyone, basicauth:abc',
+    SVC_MULTIAUTH_POLICY_OTHER_USE: 'x.Policy',
+    SVC_PLURAL_BUCKET_DELETE_ENABLED: 'no',
+    SVC_USER_DATA_DELETE_PRINCIPALS: 'basicauth:abc',
+  };
+
+  test('are found in the environment under the name computed from them.', () => {
+    const settings = loadIni('', { environment });
+    expect(settings.lookup('shop.news.record_cache_expires_seconds')).toBe('30');
+    expect(settings.lookup('shop_news_record_cache_expires_seconds')).toBe('30');
+    expect(settings.lookupWith(integer(), 'shop.news.record_cache_expires_seconds')).toBe(30);
+    expect(settings.lookupList('record_create_principals')).toEqual(['system.Everyone', 'basicauth:abc']);
+    expect(settings.lookup('multiauth.policy.other.use')).toBe('x.Policy');
+    expect(settings.lookupFlag('plural_bucket_delete_enabled')).toBe(false);
+    expect(settings.get('user-data_delete_principals')).toEqual(['basicauth:abc']);
+    expect(settings.findUnknownKeys()).toEqual([]);
+  });
+
+  test('are found in files, with every prefix, and the environment goes before them.', () => {
+    const lines = 'svc.shop.record_cache_expires_seconds = 1\nkinto.shop.news.record_cache_expires_seconds = 2';
+    const settings = loadIni(lines, { environment });
+    expect(settings.lookup('shop.record_cache_expires_seconds')).toBe('1');
+    expect(settings.lookup('shop.news.record_cache_expires_seconds')).toBe('30');
+    expect(settings.keys()).toContain('shop.news.record_cache_expires_seconds');
+  });
+
+  test('are absent, given, or given empty.', () => {
+    const settings = loadIni('bucket_write_principals =');
+    expect(settings.lookup('bucket_write_principals')).toBe('');
+    expect(settings.lookupList('bucket_write_principals')).toEqual([]);
+    expect(settings.lookup('bucket_read_principals')).toBeUndefined();
+    expect(settings.lookupList('bucket_read_principals')).toBeUndefined();
+    expect(settings.lookup('__proto__')).toBeUndefined();
+    expect(settings.lookup('constructor')).toBeUndefined();
+  });
+
+  test('fall back to the default where a table lists them after all.', () => {
+    const settings = loadIni('');
+    expect(settings.lookupList('bucket_create_principals')).toEqual(['system.Authenticated']);
+    expect(settings.lookup('record_id_generator')).toBe('RelaxedUUID');
+    expect(settings.lookup('paginate_by')).toBeUndefined();
+  });
+
+  test('are checked at start with the rest.', () => {
+    const bad = { SVC_RECORD_CACHE_EXPIRES_SECONDS: 'soon', SVC_HTTP_PORT: 'x' };
+    const { problems } = problemsOf(() => loadIni('object_record_patch_enabled = perhaps', { environment: bad }));
+    expect(new Set(problems.map(({ name }) => name))).toEqual(
+      new Set(['SVC_HTTP_PORT', 'SVC_RECORD_CACHE_EXPIRES_SECONDS', 'object_record_patch_enabled']),
+    );
+    expect(problems).toHaveLength(3);
+  });
+});
+
+describe('Unknown names', () => {
+  test('are accepted with a line that tells the nearest known one, without their values.', () => {
+    const settings = loadIni('paginate_byy = 5\nmine.own_thing = hush', {
+      environment: { SVC_REDONLY: 'true', SVC_INI: '' },
+    });
+    expect(settings.findUnknownKeys()).toEqual([
+      'unknown setting paginate_byy (coffer.ini line 3): did you mean paginate_by?',
+      'unknown setting mine.own_thing (coffer.ini line 4)',
+      'unknown setting SVC_REDONLY (environment): did you mean SVC_READONLY?',
+    ]);
+    expect(settings.lookup('mine.own_thing')).toBe('hush');
+  });
+
+  test('are not those of plugin tables.', () => {
+    const table = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
+    expect(loadIni('mine.own_thing = a b').findUnknownKeys([table])).toEqual([]);
+  });
+});
+
+describe('Everything that is wrong', () => {
+  test('is reported together, with name, value, place and what was expected.', () => {
+    const table = { 'mine.switch': setting(flag(), 'A switch.', { default: false }) };
+    const lines = 'readonly = perhaps\nbatch_max_requests = many\ncors_max_age_seconds = -4\nmine.switch = 7';
+    const error = problemsOf(() => loadIni(lines, { environment: { SVC_EOS: 'soon' }, tables: [table] }));
+    expect(error.message.split('\n').toSorted()).toEqual(
+      [
+        '5 settings are wrong:',
+        '  - readonly = "perhaps" (coffer.ini line 3): expected true or false',
+        '  - batch_max_requests = "many" (coffer.ini line 4): expected a whole number, 0 or more',
+        '  - cors_max_age_seconds = "-4" (coffer.ini line 5): expected a whole number, 0 or more',
+        '  - SVC_EOS = "soon" (environment): expected a date such as 2027-12-31 or 2027-12-31T12:00:00Z',
+        '  - mine.switch = "7" (coffer.ini line 6): expected true or false',
+      ].toSorted(),
+    );
+  });
+
+  test('never shows secrets.', () => {
+    const url = 'postgresql://admin:hunter2@db/x';
+    const settings = { userid_hmac_secret: 'x', storage_backend: 'sqlite', storage_url: url, permission_url: url };
+    const { message } = problemsOf(() => settingsOf(settings));
+    expect(message).toContain('storage_url: expected a file');
+    expect(message).not.toContain('hunter2');
+    const loaded = settingsOf({ userid_hmac_secret: 'hunter2', 'multiauth.policy.x.client_secret': 'hunter2' });
+    expect(problemsOf(() => loaded.lookupWith(integer(), 'multiauth.policy.x.client_secret')).message).not.toContain(
+      'hunter2',
+    );
+    expect(JSON.stringify(loaded)).not.toContain('hunter2');
+  });
+
+  test('includes what a plugin finds when it reads its own table later.', () => {
+    const table = {
+      'mine.count': setting(integer({ min: 1 }), 'A count.', { default: 3 }),
+      'mine.words': setting(list(), 'Words.', { default: [] }),
+    };
+    expect(loadIni('mine.words = a b').read(table)).toEqual({ 'mine.count': 3, 'mine.words': ['a', 'b'] });
+    expect(problemsOf(() => loadIni('mine.count = 0').read(table)).message).toContain(
+      'mine.count = "0" (coffer.ini line 3)',
+    );
+  });
+});
+
+describe('The configuration file', () => {
+  test('is the one named on the command line, else in the environment, else a default one.', () => {
+    const ini = (name: string): string => `project_name = ${name}\n`;
+    const cwd = folderWith({ 'a.ini': ini('a'), 'b.ini': ini('b'), 'c.ini': ini('c'), 'config/coffer.ini': ini('d') });
+    const name = (configFile: string | undefined, environment: Record<string, string>): string =>
+      loadSettings({ cwd, configFile, environment: { ...secret, ...environment } }).get('project_name');
+    expect(name('a.ini', { SVC_CONFIG: 'b.ini' })).toBe('a');
+    expect(name(undefined, { SVC_CONFIG: 'b.ini', SVC_INI: 'c.ini' })).toBe('b');
+    expect(name(undefined, { SVC_INI: 'c.ini' })).toBe('c');
+    expect(name(undefined, { KINTO_INI: 'c.ini' })).toBe('c');
+    expect(name(undefined, {})).toBe('d');
+  });
+
+  test('tells its base name, its hash and its time of change.', () => {
+    const cwd = temporaryFolder();
+    const path = join(cwd, 'my.ini');
+    writeFileSync(path, 'readonly = true\n');
+    utimesSync(path, new Date('2026-11-21T03:50:00.900Z'), new Date('2026-11-21T03:50:00.900Z'));
+    expect(loadSettings({ cwd, configFile: path, environment: secret }).file).toEqual({
+      name: 'my.ini',
+      hash: createHash('sha256').update('readonly = true\n').digest('hex'),
+      modified: '2026-11-21T03:50:00',
+    });
+  });
+
+  test('must be there when it is named.', () => {
+    const { message } = problemsOf(() =>
+      loadSettings({ cwd: temporaryFolder(), configFile: 'no.ini', environment: {} }),
+    );
+    expect(message).toMatch(/no\.ini: there is no such file/);
+  });
+
+  test('must be text.', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'x.ini'), Buffer.from([0x61, 0x3d, 0xff]));
+    expect(problemsOf(() => loadSettings({ cwd, configFile: 'x.ini', environment: {} })).message).toContain(
+      'not UTF-8',
+    );
+  });
+
+  test('has its settings in one of several sections, the first of the list that is there.', () => {
+    const load = (text: string): ReturnType<typeof loadSettings> =>
+      loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: secret });
+    for (const section of ['app:main', 'main', 'coffer', 'svc', 'settings', 'app:kinto']) {
+      expect(load(`[loggers]\nkeys = root\n\n[${section}]\nreadonly = true\n`).get('readonly')).toBe(true);
+    }
+    expect(load('readonly = true\n').get('readonly')).toBe(true);
+    const both = load('[app:main]\nreadonly = true\n[coffer]\nreadonly = false\n');
+    expect(both.get('readonly')).toBe(true);
+    expect(both.warnings).toContain('coffer.ini: [coffer] is not read, because the settings are in [app:main]');
+    expect(problemsOf(() => load('[handlers]\nx = 1\n')).message).toContain('expected [app:main]');
+  });
+
+  test('may refer to its folder, to other values, and to those of the section DEFAULT.', () => {
+    const text =
+      '[DEFAULT]\nroot = %(here)s/var\n[app:main]\nstorage_url = %(root)s/%(project_name)s.db\nproject_name = shop\n';
+    const cwd = folderWith({ 'coffer.ini': text });
+    expect(loadSettings({ cwd, environment: secret }).get('storage_url')).toBe(join(cwd, 'var/shop.db'));
+    const { message } = problemsOf(() => loadIni('project_name = %(missing)s'));
+    expect(message).toContain('project_name (coffer.ini line 3): nothing is called missing');
+  });
+
+  test('may name port and host for another web server, which count when nothing else sets them.', () => {
+    const server = '\n[server:main]\nuse = egg:waitress#main\nhost = 0.0.0.0\nport = 9000\n';
+    expect([loadIni(server).get('http_port'), loadIni(server).get('host')]).toEqual([9000, '0.0.0.0']);
+    expect(loadIni(`http_port = 1${server}`).get('http_port')).toBe(1);
+    expect(loadIni('\n[server:main]\nport = %(http_port)s\n').get('http_port')).toBe(8888);
+  });
+
+  test('may be TOML, flat or nested, with or without a table around everything.', () => {
+    const flat = 'readonly = true\npaginate_by = 5\n"multiauth.policies" = ["a", "b"]\n';
+    const nested = '[coffer]\nreadonly = true\npaginate_by = 5\n[coffer.multiauth]\npolicies = ["a", "b"]\n';
+    for (const text of [flat, nested]) {
+      const settings = loadSettings({ cwd: folderWith({ 'coffer.toml': text }), environment: secret });
+      expect([settings.get('readonly'), settings.get('paginate_by')]).toEqual([true, 5]);
+      expect(settings.get('multiauth.policies')).toEqual(['a', 'b']);
+    }
+  });
+
+  test('in TOML keeps texts as they are, and dates.', () => {
+    const text =
+      'eos = 2027-12-31\nproject_name = "null"\neos_message = "\\"said\\" "\ncache_prefix = " x "\nbackoff_percentage = 12.5';
+    const settings = loadSettings({ cwd: folderWith({ 'coffer.toml': text }), environment: secret });
+    expect(settings.get('eos')?.time).toBe(Date.UTC(2027, 11, 31));
+    expect(settings.get('project_name')).toBe('null');
+    expect(settings.get('eos_message')).toBe('"said" ');
+    expect(settings.get('cache_prefix')).toBe(' x ');
+    expect(settings.get('backoff_percentage')).toBe(12.5);
+  });
+
+  test('in TOML is refused with the line of a mistake and without quoting the file, which may hold secrets.', () => {
+    const cwd = folderWith({ 'coffer.toml': 'readonly = true\nuserid_hmac_secret = hunter2\n' });
+    const { message } = problemsOf(() => loadSettings({ cwd, environment: {} }));
+    expect(message).toContain('coffer.toml line 2');
+    expect(message).not.toContain('hunter2');
+  });
+
+  test('in INI is refused with every line that is wrong and without quoting them.', () => {
+    const { message } = problemsOf(() => loadIni('hunter2\nreadonly = true\nreadonly = false'));
+    expect(message).toContain('coffer.ini line 3: expected key = value');
+    expect(message).toContain('coffer.ini line 5: readonly is set in line 4 already');
+    expect(message).not.toContain('hunter2');
+  });
+});
+
+test('The root view gets the public settings and no others.', () => {
+  expect(loadIni('readonly = true').public).toEqual({
+    readonly: true,
+    explicit_permissions: true,
+    batch_max_requests: 25,
+  });
+});

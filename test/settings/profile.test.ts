@@ -1,0 +1,169 @@
+// Starting without configuration, and what `coffer init` writes.
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { environmentName, formatValue } from '../../src/settings/definition.ts';
+import { formatReference } from '../../src/settings/docs.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { profileValues, readOrCreateSecret } from '../../src/settings/profile.ts';
+import { findSqliteFile } from '../../src/settings/sqlite-file.ts';
+import { coreSettings, type CoreValues } from '../../src/settings/table.ts';
+import { formatTemplate, type TemplateChoices } from '../../src/settings/template.ts';
+import { folderWith, problemsOf, temporaryFolder } from './helpers.ts';
+
+describe('Without configuration', () => {
+  test('the profile is durable, closed to other machines, and open to whoever authenticates.', () => {
+    const settings = loadSettings({ cwd: temporaryFolder(), environment: {} });
+    expect(settings.isZeroConfig).toBe(true);
+    expect(settings.file).toBeNull();
+    expect(settings.values).toMatchObject({
+      storage_backend: 'sqlite',
+      permission_backend: 'sqlite',
+      sqlite_synchronous: 'FULL',
+      'multiauth.policies': ['basicauth'],
+      includes: ['default_bucket'],
+      bucket_create_principals: ['system.Authenticated'],
+      flush_endpoint_enabled: false,
+      host: '127.0.0.1',
+    });
+    expect(settings.warnings).toEqual([]);
+    expect(settings.findUnknownKeys()).toEqual([]);
+  });
+
+  test('the secret is made once, for the owner only, and is the same at the next start.', () => {
+    const cwd = temporaryFolder();
+    const first = loadSettings({ cwd, environment: {} }).get('userid_hmac_secret');
+    expect(first).toMatch(/^[\w-]{43}$/);
+    expect(loadSettings({ cwd, environment: {} }).get('userid_hmac_secret')).toBe(first);
+    expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(cwd, 'data/secret')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(cwd, 'data'))).toEqual(['secret']);
+  });
+
+  test('the environment stands above the profile, and a secret there means that none is made.', () => {
+    const cwd = temporaryFolder();
+    const environment = { SVC_STORAGE_BACKEND: 'memory', SVC_USER_HMAC_SECRET: 'given', SVC_INCLUDES: '' };
+    const settings = loadSettings({ cwd, environment });
+    expect([settings.get('storage_backend'), settings.get('permission_backend')]).toEqual(['memory', 'sqlite']);
+    expect(settings.get('userid_hmac_secret')).toBe('given');
+    expect(settings.get('includes')).toEqual([]);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  test('a file, even an empty one, switches the profile off.', () => {
+    const cwd = folderWith({ 'empty.ini': '' });
+    const environment = { SVC_USER_HMAC_SECRET: 'given' };
+    const settings = loadSettings({ cwd, configFile: 'empty.ini', environment });
+    expect(settings.isZeroConfig).toBe(false);
+    expect([settings.get('storage_backend'), settings.get('includes')]).toEqual(['memory', []]);
+    expect(settings.file?.name).toBe('empty.ini');
+  });
+
+  test('a secret that others may read is closed again, and one that is broken is not replaced.', () => {
+    const folder = temporaryFolder();
+    const secret = readOrCreateSecret(folder);
+    chmodSync(join(folder, 'secret'), 0o644);
+    expect(readOrCreateSecret(folder)).toBe(secret);
+    expect(statSync(join(folder, 'secret')).mode & 0o777).toBe(0o600);
+    writeFileSync(join(folder, 'secret'), '');
+    expect(problemsOf(() => readOrCreateSecret(folder)).message).toContain('does not hold a secret');
+  });
+
+  test('a place that cannot hold the secret is told, with what to do.', () => {
+    const folder = folderWith({ data: 'a file where the folder should be' });
+    expect(problemsOf(() => loadSettings({ cwd: folder, environment: {} })).message).toContain(
+      'set SVC_USERID_HMAC_SECRET',
+    );
+  });
+});
+
+describe('The configuration file that init writes', () => {
+  const choices: TemplateChoices = {
+    format: 'ini',
+    backend: 'sqlite',
+    cacheBackend: 'memory',
+    host: '127.0.0.1',
+    port: 8000,
+  };
+
+  test.each(['ini', 'toml'] as const)('loads back cleanly as %s.', (format) => {
+    const cwd = folderWith({ [`coffer.${format}`]: formatTemplate({ ...choices, format }) });
+    const settings = loadSettings({ cwd, environment: {} });
+    expect(settings.warnings).toEqual([]);
+    expect(settings.findUnknownKeys()).toEqual([]);
+    expect(settings.values).toMatchObject({
+      storage_backend: 'sqlite',
+      cache_backend: 'memory',
+      includes: ['default_bucket'],
+      host: '127.0.0.1',
+      http_port: 8000,
+      flush_endpoint_enabled: false,
+    });
+    const secrets = [settings.get('userid_hmac_secret'), settings.get('default_bucket_hmac_secret')];
+    expect(new Set(secrets).size).toBe(2);
+    for (const secret of secrets) expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
+  });
+
+  test.each(['ini', 'toml'] as const)(
+    'loads with all its comments taken off as %s, so the defaults in it are right.',
+    (format) => {
+      const active = new Set([
+        ...Object.keys(profileValues),
+        'http_port',
+        'userid_hmac_secret',
+        'default_bucket_hmac_secret',
+      ]);
+      const bare = formatTemplate({ ...choices, format }).replaceAll(/^# (?="?[a-z][\w.-]*"? =)/gm, '');
+      const settings = loadSettings({ cwd: folderWith({ [`coffer.${format}`]: bare }), environment: {} });
+      expect(settings.findUnknownKeys()).toEqual([]);
+      for (const [key, row] of Object.entries(coreSettings)) {
+        expect(bare).toMatch(new RegExp(`^"?${key.replaceAll('.', String.raw`\.`)}"? =`, 'm'));
+        if (!active.has(key)) expect([key, settings.values[key as keyof CoreValues]]).toEqual([key, row.default]);
+      }
+    },
+  );
+
+  test('has other secrets each time.', () => {
+    expect(formatTemplate(choices)).not.toBe(formatTemplate(choices));
+  });
+});
+
+describe('The table', () => {
+  test('has defaults that its own readers accept.', () => {
+    for (const [key, { reader, default: byDefault }] of Object.entries(coreSettings)) {
+      const written = formatValue(byDefault);
+      if (written !== '') expect([key, reader.read(written)]).toEqual([key, { kind: 'value', value: byDefault }]);
+    }
+  });
+
+  test('has an environment name of its own for each setting, and a sentence.', () => {
+    const entries = Object.entries(coreSettings);
+    expect(new Set(entries.map(([key]) => environmentName(key))).size).toBe(entries.length);
+    for (const [key, row] of entries) expect([key, row.sentence]).toEqual([key, expect.stringMatching(/^[A-Z].*\.$/)]);
+  });
+
+  test('is what the reference page is made from: run "node scripts/write-docs.mjs" after a change.', () => {
+    const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
+    expect(page).toBe(formatReference());
+  });
+});
+
+describe('The file of a SQLite backend', () => {
+  test.each([
+    [undefined, '/work/data/coffer.sqlite3'],
+    ['', '/work/data/coffer.sqlite3'],
+    ['x.db', '/work/x.db'],
+    ['/var/x.db', '/var/x.db'],
+    ['sqlite:var/x.db', '/work/var/x.db'],
+    ['sqlite:///var/my%20store.db', '/var/my store.db'],
+    ['sqlite:////var/x.db', '/var/x.db'],
+    ['sqlite://host/x.db', undefined],
+    ['sqlite:', undefined],
+    ['sqlite:///', undefined],
+    ['sqlite:%zz', undefined],
+    ['postgresql://db/x', undefined],
+    [':memory:', undefined],
+  ])('named %j is %j.', (url, expected) => {
+    expect(findSqliteFile(url, '/work')).toBe(expected);
+  });
+});

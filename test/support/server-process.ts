@@ -1,0 +1,97 @@
+// A real server in a process of its own, as a user starts it, for tests that kill it or look at what it leaves behind.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
+
+export const backends = ['memory', 'sqlite'] as const;
+export type Backend = (typeof backends)[number];
+
+/** An empty folder for one test, with an empty configuration file in it. */
+export class Workspace {
+  readonly folder: string;
+  readonly config: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.config = join(folder, 'empty.ini');
+  }
+
+  static async create(): Promise<Workspace> {
+    const workspace = new Workspace(await mkdtemp(join(tmpdir(), 'coffer-test-')));
+    await writeFile(workspace.config, '');
+    return workspace;
+  }
+
+  /** Environment that puts everything on one backend below the folder. */
+  environment(backend: Backend): Record<string, string> {
+    const file = join(this.folder, 'coffer.sqlite3');
+    return {
+      SVC_USERID_HMAC_SECRET: 'secret of the tests',
+      SVC_MULTIAUTH_POLICIES: 'basicauth',
+      SVC_LOG_LEVEL: 'error',
+      SVC_STORAGE_BACKEND: backend,
+      SVC_PERMISSION_BACKEND: backend,
+      SVC_CACHE_BACKEND: backend,
+      ...(backend === 'sqlite' ? { SVC_STORAGE_URL: file, SVC_PERMISSION_URL: file, SVC_CACHE_URL: file } : {}),
+    };
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class ServerProcess {
+  /** Root of the protocol, without trailing slash: `http://127.0.0.1:40123/v1`. */
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+
+  private constructor(url: string, child: ChildProcess) {
+    this.url = url;
+    this.#child = child;
+    this.#exited = once(child, 'exit');
+  }
+
+  /** Starts `coffer start --config …` on a free port and waits until it says that it listens. */
+  static async start(workspace: Workspace, environment: Record<string, string>): Promise<ServerProcess> {
+    const child = spawn(process.execPath, [executable, 'start', '--config', workspace.config, '--port', '0'], {
+      cwd: workspace.folder,
+      env: { PATH: process.env['PATH'], ...environment, SVC_LOG_LEVEL: 'info', SVC_LOG_FORMAT: 'json' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new ServerProcess(await listeningUrl(child), child);
+  }
+
+  /** Ends the process at once, as a power cut would. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Asks the process to stop and answers with its exit code. */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM');
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+}
+
+async function listeningUrl(child: ChildProcess): Promise<string> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)?.[0];
+      if (url !== undefined) resolve(url);
+    };
+    child.stdout!.on('data', read);
+    child.stderr!.on('data', read);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened:\n${output}`)));
+  });
+}

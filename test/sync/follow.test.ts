@@ -1,0 +1,145 @@
+// A client that follows `ETag` and `_since` misses nothing (L6 of the promises), whatever is written meanwhile and
+// however small its pages are: the headline promise, checked on every backend over real HTTP.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from '../support/client.ts';
+import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
+
+const writers = 16;
+const changesPerWriter = 40;
+const pageSizes = [undefined, 100, 7, 1];
+
+/** A copy of the list as a client keeps it, brought up to date by nothing but the documented loop. */
+class Follower {
+  readonly copy = new Map<string, { last_modified: number; n: number }>();
+  readonly #client: Client;
+  readonly #records: string;
+  readonly #limit: string;
+  #etag: string | undefined;
+  polls = 0;
+
+  constructor(client: Client, records: string, pageSize: number | undefined) {
+    this.#client = client;
+    this.#records = records;
+    this.#limit = pageSize === undefined ? '' : `&_limit=${pageSize}`;
+  }
+
+  /** Asks for what changed since the last poll, page by page; the next poll starts from the first page's `ETag`. */
+  async poll(): Promise<void> {
+    const since = this.#etag === undefined ? '0' : encodeURIComponent(this.#etag);
+    let etag: string | null = null;
+    for (let next: string | null = `${this.#records}?_since=${since}${this.#limit}`; next !== null; ) {
+      const { status, headers, body } = await this.#client.request('GET', next);
+      expect(status).toBe(200);
+      etag ??= headers.get('etag');
+      for (const entry of body.data) this.#apply(entry);
+      next = headers.get('next-page');
+    }
+    const before = this.#etag === undefined ? 0 : timestampOf(this.#etag);
+    expect(timestampOf(etag!)).toBeGreaterThanOrEqual(before);
+    this.#etag = etag!;
+    this.polls++;
+  }
+
+  #apply(entry: { id: string; last_modified: number; deleted?: boolean; n: number }): void {
+    const known = this.copy.get(entry.id);
+    if (known !== undefined && known.last_modified > entry.last_modified) return;
+    if (entry.deleted) this.copy.delete(entry.id);
+    else this.copy.set(entry.id, { last_modified: entry.last_modified, n: entry.n });
+  }
+}
+
+function timestampOf(etag: string): number {
+  return Number(etag.replaceAll('"', ''));
+}
+
+describe.each(backends)('on %s', (backend) => {
+  let workspace: Workspace;
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    server = await ServerProcess.start(workspace, workspace.environment(backend));
+  });
+  afterAll(async () => {
+    await server.kill();
+    await workspace.remove();
+  });
+
+  test('followers with any page size end with the state of the server', { timeout: 120_000 }, async () => {
+    const client = new Client(server.url, 'writer');
+    const records = '/buckets/follow/collections/list/records';
+    await client.request('PUT', '/buckets/follow');
+    await client.request('PUT', '/buckets/follow/collections/list');
+
+    const timestamps = new Set<number>();
+    const statuses = new Map<number, number>();
+    const note = (status: number, timestamp?: number): void => {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (timestamp === undefined) return;
+      expect(timestamps.has(timestamp), 'two changes with one timestamp').toBe(false);
+      timestamps.add(timestamp);
+    };
+
+    let isWriting = true;
+    const followers = pageSizes.map((size) => new Follower(client, records, size));
+    const following = followers.map(async (follower) => {
+      while (isWriting) await follower.poll();
+    });
+    await Promise.all(Array.from({ length: writers }, (_, writer) => change(client, records, writer, note)));
+    isWriting = false;
+    await Promise.all(following);
+
+    const stored = new Map((await client.readAll(records)).map(({ id, last_modified, n }) => [id, { last_modified, n }]));
+    for (const follower of followers) {
+      await follower.poll();
+      expect(follower.copy).toEqual(stored);
+      expect(follower.polls).toBeGreaterThan(1);
+    }
+    expect([...statuses.keys()].every((status) => status < 300), JSON.stringify([...statuses])).toBe(true);
+  });
+
+  test('of many writers with one If-Match exactly one succeeds, round after round', { timeout: 60_000 }, async () => {
+    const client = new Client(server.url, 'writer');
+    const path = '/buckets/race/collections/list/records/counter';
+    await client.request('PUT', '/buckets/race');
+    await client.request('PUT', '/buckets/race/collections/list');
+    let etag = (await client.request('PUT', path, { data: { n: 0 } })).headers.get('etag')!;
+    for (let round = 1; round <= 20; round++) {
+      const attempts = Array.from({ length: 12 }, () =>
+        client.request('PUT', path, { data: { n: round } }, { 'if-match': etag }),
+      );
+      const answers = await Promise.all(attempts);
+      const won = answers.filter(({ status }) => status === 200);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(11).fill(412)]);
+      etag = won[0]!.headers.get('etag')!;
+    }
+    expect((await client.request('GET', path)).body.data.n).toBe(20);
+  });
+});
+
+/** Creates, replaces, patches, deletes, alone and in batches. */
+async function change(
+  client: Client,
+  records: string,
+  writer: number,
+  note: (status: number, timestamp?: number) => void,
+): Promise<void> {
+  for (let n = 0; n < changesPerWriter; n++) {
+    if (n % 4 === 3) {
+      const requests = [0, 1, 2, 3, 4].map((k) => ({
+        method: 'PUT',
+        path: `${records}/w${writer}-${(n + k) % 10}`,
+        body: { data: { n } },
+      }));
+      const { status, body } = await client.request('POST', '/batch', { requests });
+      expect(status).toBe(200);
+      for (const response of body.responses) note(response.status, response.body.data.last_modified);
+    } else if (n % 10 === 9) {
+      const { status, body } = await client.request('DELETE', `${records}/w${writer}-${(n - 1) % 10}`);
+      note(status === 404 ? 200 : status, status === 404 ? undefined : body.data.last_modified);
+    } else {
+      const { status, body } = await client.request('PUT', `${records}/w${writer}-${n % 10}`, { data: { n } });
+      note(status, body.data.last_modified);
+    }
+  }
+}
