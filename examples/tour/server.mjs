@@ -2,6 +2,7 @@
 // this, without a configuration file, it keeps its data in SQLite, durably.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -32,13 +33,16 @@ export async function startServer(environment = {}) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
-  // Whatever ends the tour ends its server.
-  const kill = () => child.kill();
-  process.once('exit', kill);
+  // Whatever ends the tour ends its server; there is no time for manners then.
+  const abandon = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', abandon);
   const stop = async () => {
-    process.removeListener('exit', kill);
-    kill();
+    child.kill('SIGTERM');
     await ended;
+    process.removeListener('exit', abandon);
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -64,7 +68,7 @@ function readAddress(output, complaints) {
     const lines = createInterface({ input: output });
     lines.on('line', (line) => {
       told.push(`${line}\n`);
-      const address = /"Listening".*"url":"(https?:\/\/[^"/]+)/.exec(line)?.[1];
+      const address = line.includes('"Listening"') ? /"url":"(https?:\/\/[^"/]+)/.exec(line)?.[1] : undefined;
       // Later lines are read too, so that the pipe never fills, but nobody waits for them.
       if (address !== undefined) resolve(address);
     });

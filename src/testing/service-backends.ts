@@ -26,7 +26,10 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
   const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = path.join(folder, 'coffer.sqlite3');
   const kinds = ['storage', 'permission', 'cache'];
-  const backends = kinds.flatMap((kind) => [[`${kind}_backend`, 'sqlite'], [`${kind}_url`, file]]);
+  const backends = kinds.flatMap((kind) => [
+    [`${kind}_backend`, 'sqlite'],
+    [`${kind}_url`, file],
+  ]);
   // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
   const settings = { sqlite_synchronous: 'OFF', ...Object.fromEntries(backends), ...options.settings };
   try {

@@ -63,7 +63,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   const { origin } = new URL(await service.listen());
   const agent = new Agent({ keepAlive: true });
-  const request: TestClient['request'] = (method, path, options = {}) => exchange({ agent, origin }, method, path, options);
+  const request: TestClient['request'] = (method, path, options = {}) =>
+    exchange({ agent, origin }, method, path, options);
   return {
     origin,
     request,
@@ -85,7 +86,12 @@ interface Connection {
   readonly origin: string;
 }
 
-function exchange({ agent, origin }: Connection, method: string, path: string, options: TestRequest): Promise<TestResponse> {
+function exchange(
+  { agent, origin }: Connection,
+  method: string,
+  path: string,
+  options: TestRequest,
+): Promise<TestResponse> {
   const body = bodyOf(options);
   const headers = headersOf(options, body);
   const { hostname, port } = new URL(origin);

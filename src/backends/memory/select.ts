@@ -3,6 +3,7 @@
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
@@ -25,9 +26,9 @@ export function selectLivePage(contents: ListContents, query: PageQuery): Select
 }
 
 /** The live objects selected, newest first. */
-export function selectNewest(contents: ListContents, selection: Selection): readonly StoredObject[] {
-  const sort = [{ field: { name: 'last_modified', path: ['last_modified'] }, direction: 'descending' }] as const;
-  return collect(liveSource(contents), { ...selection, sort, limit: Infinity });
+export function selectNewest(contents: ListContents, { filters, ids }: Selection): readonly StoredObject[] {
+  const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
+  return collect(liveSource(contents), { filters, ids, sort, limit: Infinity });
 }
 
 /** How many entries are selected. */

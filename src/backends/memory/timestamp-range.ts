@@ -66,7 +66,7 @@ function boundOf(filter: Filter): TimestampRange | undefined {
 }
 
 function above(value: number): number {
-  return Math.floor(value);
+  return Math.floor(value) + 1;
 }
 
 function below(value: number): number {

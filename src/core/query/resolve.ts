@@ -80,18 +80,6 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   };
 }
 
-/**
- * The projection that the parameters ask for, for requests of single objects; `undefined`: everything.
- *
- * @throws ServiceError invalidParameters with everything that is wrong, the issues of the first look included
- */
-export function resolveProjection(parameters: ListParameters, traits: ListTraits): Projection | undefined {
-  const issues: Issue[] = [...parameters.issues];
-  const projection = readProjection(parameters.fields, traits, issues);
-  if (issues.length > 0) throw invalidParameters(issues);
-  return projection;
-}
-
 function resolveFilters(parameters: ListParameters, options: QueryOptions, issues: Issue[]): readonly Filter[] {
   const filters: Filter[] = [];
   const { since, before } = parameters;

@@ -134,7 +134,7 @@ class SchemaCompiler implements Compiler {
     return (value, run, seen) => {
       // Resolved when first followed: the target may be what is being compiled, or not be there at all.
       check ??= this.#checkTarget(this.#require(reference, resource));
-      return run.follow(check, value, seen);
+      return check(value, run, seen);
     };
   }
 
@@ -146,7 +146,7 @@ class SchemaCompiler implements Compiler {
         const outermost = (run.scope as Resource[]).find(({ root }) => isRecursive(root));
         if (outermost !== undefined) target = { schema: outermost.root, resource: outermost };
       }
-      return run.follow(this.#checkTarget(target), value, seen);
+      return this.#checkTarget(target)(value, run, seen);
     };
   }
 
@@ -159,7 +159,7 @@ class SchemaCompiler implements Compiler {
         const outermost = (run.scope as Resource[]).find(({ dynamicAnchors }) => dynamicAnchors.has(anchor));
         if (outermost !== undefined) target = { schema: outermost.dynamicAnchors.get(anchor)!, resource: outermost };
       }
-      return run.follow(this.#checkTarget(target), value, seen);
+      return this.#checkTarget(target)(value, run, seen);
     };
   }
 
@@ -194,11 +194,10 @@ function sequence(checks: readonly Check[]): Check {
   const count = checks.length;
   if (count === 0) return always;
   return (value, run, seen) => {
-    run.spend(count);
-    for (const check of checks) {
-      const failure = check(value, run, seen);
-      if (failure !== undefined) return failure;
-    }
-    return undefined;
+    run.enter(count);
+    let failure: Failure | undefined;
+    for (let index = 0; index < count && failure === undefined; index++) failure = checks[index]!(value, run, seen);
+    run.leave();
+    return failure;
   };
 }

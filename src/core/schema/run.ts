@@ -46,8 +46,11 @@ export class Seen {
 /** Steps one validation may take; a step applies one keyword to one value, or looks at one member. */
 const maxSteps = 10_000_000;
 
-/** References that may be followed inside each other. Deeper values than that would need two for each level. */
-const maxReferenceDepth = 1000;
+/**
+ * Schemas that may be at work inside each other. A value may have 500 levels, each of which takes two in a schema that
+ * refers to itself; far more would overflow the stack.
+ */
+const maxSchemaDepth = 1200;
 
 export class Run {
   /** Resources entered so far, outermost first; only kept for schemas with dynamic references. */
@@ -60,11 +63,13 @@ export class Run {
     if (this.#stepsLeft < 0) throw new TooMuchWork();
   }
 
-  /** Follows a reference. */
-  follow(check: Check, value: JsonValue, seen: Seen | undefined): Failure | undefined {
-    if (++this.#depth > maxReferenceDepth) throw new UnusableSchema('references are nested too deep');
-    const failure = check(value, this, seen);
+  /** Begins the work of a schema with so many keywords. */
+  enter(keywords: number): void {
+    this.spend(keywords);
+    if (++this.#depth > maxSchemaDepth) throw new UnusableSchema('references are nested too deep');
+  }
+
+  leave(): void {
     this.#depth--;
-    return failure;
   }
 }

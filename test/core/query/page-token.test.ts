@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { ExactNumber } from '../../../src/base/json.ts';
 import type { SortKey } from '../../../src/core/query/ast.ts';
 import { formatToken, noncePrefix, parseToken } from '../../../src/core/query/page-token.ts';
-import { formatNextPage } from '../../../src/core/query/next-page.ts';
 import { fieldOf, jsonOrMissing } from './arbitraries.ts';
 
 const by = (...names: string[]): readonly SortKey[] =>
@@ -133,20 +132,5 @@ describe('an authenticated token', () => {
     ]) {
       expect(parseToken(token, newest, { ...stored, key }), token).toBeUndefined();
     }
-  });
-});
-
-describe('the query string of the next page', () => {
-  it('keeps all parameters, with the effective limit and the new token', () => {
-    const pairs = [
-      ['_limit', '99'],
-      ['s', 'a b&c'],
-      ['n', '1'],
-      ['n', '2'],
-      ['é', '+'],
-    ] as const;
-    expect(formatNextPage(pairs, 10, 'a+/=')).toBe('?_limit=10&s=a%20b%26c&n=1&n=2&%C3%A9=%2B&_token=a%2B%2F%3D');
-    expect(formatNextPage([['_token', 'old']], 3, 'new')).toBe('?_token=new&_limit=3');
-    expect(formatNextPage([], 3, 'new')).toBe('?_limit=3&_token=new');
   });
 });

@@ -5,7 +5,7 @@ import { ServiceError, type Issue } from '../../../src/core/errors.ts';
 import { formatToken } from '../../../src/core/query/page-token.ts';
 import { parseParameters } from '../../../src/core/query/parameters.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { resolveProjection, resolveQuery, type ListQuery, type QueryOptions } from '../../../src/core/query/resolve.ts';
+import { resolveQuery, type ListQuery, type QueryOptions } from '../../../src/core/query/resolve.ts';
 
 const now = 1_795_235_546_771;
 const tooLate = String(now + 24 * 60 * 60 * 1000);
@@ -313,12 +313,6 @@ describe('_fields', () => {
   it('are a projection', () => {
     expect([...(resolve('_fields=a,b.c').projection?.keys() ?? [])]).toEqual(['a', 'b']);
     expect(resolve('_fields=').projection).toBeUndefined();
-  });
-
-  it('may be all that a request of one object looks at', () => {
-    const parameters = parseParameters(pairsOf('_fields=a,x&_limit=-1'), { now, use: 'object' });
-    expect([...(resolveProjection(parameters, {})?.keys() ?? [])]).toEqual(['a', 'x']);
-    expect(() => resolveProjection(parameters, { knownFields: ['a'] })).toThrow('Invalid _fields parameter');
   });
 });
 

@@ -10,7 +10,7 @@ import { compileSchema } from '../../../src/core/schema/compile.ts';
 import { checkSchema } from '../../../src/core/schema/meta.ts';
 
 /** Fixed, so that a flaw of the other implementation found by chance does not turn the suite red. */
-const seed = Number(process.env['FC_SEED'] ?? 2026);
+const seed = 2026;
 
 const options: Options = {
   strict: false,
@@ -119,12 +119,12 @@ const engines: readonly (readonly [number, string, () => Ajv])[] = [
   [2020, 'https://json-schema.org/draft/2020-12/schema', () => new Ajv2020(options) as unknown as Ajv],
 ];
 
-/** The program text theirs writes for newer drafts sometimes refers to variables that do not exist. */
+/** The program text theirs writes for newer drafts sometimes uses variables that do not exist or hold nothing. */
 function accepts(validator: ValidateFunction, candidate: JsonValue): boolean {
   try {
     return validator(candidate);
   } catch (error) {
-    fc.pre(!(error instanceof ReferenceError));
+    fc.pre(!(error instanceof ReferenceError || error instanceof TypeError));
     throw error;
   }
 }

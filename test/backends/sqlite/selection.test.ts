@@ -1,0 +1,344 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ExactNumber, type JsonObject, type JsonValue } from '../../../src/base/json.ts';
+import {
+  formatAttributes,
+  isTombstone,
+  StoredObject,
+  type ListKey,
+  type StoredEntry,
+} from '../../../src/core/objects/stored.ts';
+import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
+import { matches } from '../../../src/core/query/evaluate.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
+import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
+import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import { findList } from '../../../src/backends/sqlite/lists.ts';
+import { selectPage } from '../../../src/backends/sqlite/page.ts';
+import { runAtOnce } from '../../../src/backends/sqlite/steps.ts';
+import { objectOf } from '../../core/query/arbitraries.ts';
+import { openTestDatabase, records, type TestDatabase } from './temporary.ts';
+
+const words = ['', 'a', 'A', 'b', 'ab', 'é', '\uffee', '\u{1f600}', 'null', '1', '%', '"', '\\', "'", '$.n', 'a\nb'];
+const keys = ['n', 's', 'x-y', '_', 'odd key', 'é', 'a"b', '$', '0', '[0]', '__proto__', 'constructor', 'deleted'];
+const difficult = [
+  0.1,
+  0.1 + 0.2,
+  1 / 3,
+  1e21,
+  1e-7,
+  5e-324,
+  2 ** 53,
+  2 ** 60,
+  12345678901234567000,
+  -(2 ** 63),
+  9007199254740991,
+  999999999999999,
+];
+const exact = ['-0', '1.0', '1e0', '1.50', '0.10', '12345678901234567890', '12345678901234567889', '1e-400', '0.3000'];
+
+const scalar: fc.Arbitrary<JsonValue> = fc.oneof(
+  fc.constantFrom<JsonValue>(null, true, false),
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom<JsonValue>(...difficult, ...exact.map((text) => new ExactNumber(text))),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+  fc.constantFrom(...words),
+);
+const value: fc.Arbitrary<JsonValue> = fc.letrec<{ any: JsonValue }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    scalar,
+    fc.array(tie('any'), { maxLength: 2 }),
+    fc.array(fc.tuple(fc.constantFrom(...keys), tie('any')), { maxLength: 2 }).map(objectOf),
+  ),
+})).any;
+const attributes: fc.Arbitrary<JsonObject> = fc
+  .array(fc.tuple(fc.constantFrom(...keys), fc.oneof({ weight: 3, arbitrary: scalar }, value)), { maxLength: 4 })
+  .map(objectOf);
+
+const fieldName = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('n', 's', 'x-y') },
+  fc.constantFrom(...keys, 'n.s', 's.n.n', 'n.odd key', 'id', 'id.n', 'last_modified', 'last_modified.n', 'missing'),
+);
+const field = fieldName.map(parseField);
+const times = fc.integer({ min: 995, max: 1030 });
+const filterValue = fc.oneof(scalar, value, times);
+const filter: fc.Arbitrary<Filter> = fc.oneof(
+  fc.record({ field, operator: fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min'), value: filterValue }),
+  fc.record({
+    field: fc.constantFrom('id', 'last_modified').map(parseField),
+    operator: fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min'),
+    value: fc.oneof(times, times.map((time) => time + 0.5), fc.constantFrom('id1', 'id3', 'é'), scalar),
+  }),
+  fc.record({
+    field,
+    operator: fc.constantFrom('in', 'exclude'),
+    values: fc.array(fc.oneof(filterValue, fc.constantFrom('id1', 'id2')), { maxLength: 4 }),
+  }),
+  fc.record({ field, operator: fc.constant('has'), present: fc.boolean() }),
+  fc.record({
+    field,
+    operator: fc.constant('like'),
+    parts: fc.array(fc.constantFrom('', 'a', 'é', 'id', '1', '"', '%'), { minLength: 2, maxLength: 3 }),
+  }),
+  fc.record({
+    field,
+    operator: fc.constantFrom('contains', 'contains_any'),
+    values: fc.array(value, { maxLength: 2 }),
+  }),
+);
+const direction = fc.constantFrom('ascending', 'descending') satisfies fc.Arbitrary<SortKey['direction']>;
+const sort: fc.Arbitrary<readonly SortKey[]> = fc
+  .tuple(
+    fc.array(fc.record({ field, direction }), { maxLength: 2 }),
+    fc.record({ field: fc.constantFrom('id', 'last_modified').map(parseField), direction }),
+  )
+  .map(([own, last]) => [...own, last]);
+
+interface Scenario {
+  readonly entries: readonly { readonly own: JsonObject; readonly gone: boolean }[];
+  readonly query: PageQuery;
+  /** Which entry the page shall follow, counted from the first of all that are left; `undefined`: none. */
+  readonly follow: number | undefined;
+}
+
+const scenario: fc.Arbitrary<Scenario> = fc.record({
+  entries: fc.array(fc.record({ own: attributes, gone: fc.boolean() }), { maxLength: 10 }),
+  query: fc.record(
+    {
+      sort,
+      filters: fc.array(filter, { maxLength: 3 }),
+      limit: fc.integer({ min: 1, max: 6 }),
+      includeDeleted: fc.boolean(),
+      ids: fc.array(fc.constantFrom('id0', 'id1', 'id2', 'id5', 'none', 'id1'), { maxLength: 5 }),
+    },
+    { requiredKeys: ['sort', 'filters', 'limit'] },
+  ),
+  follow: fc.option(fc.nat(9), { nil: undefined }),
+});
+
+/** What the query evaluator makes of a list. */
+function selectByReference(entries: readonly StoredEntry[], query: PageQuery): readonly StoredEntry[] {
+  const { ids, filters, after } = query;
+  return entries
+    .filter((entry) => query.includeDeleted === true || !isTombstone(entry))
+    .filter((entry) => ids === undefined || ids.includes(entry.id))
+    .filter((entry) => matches(entry, filters))
+    .filter((entry) => after === undefined || isAfter(entry, query.sort, after))
+    .toSorted(compareEntries(query.sort));
+}
+
+function plain(entries: readonly StoredEntry[]): readonly unknown[] {
+  return entries.map((entry) => (isTombstone(entry) ? { ...entry } : [entry.id, entry.lastModified, entry.text]));
+}
+
+async function expectAsReference(
+  { storage }: TestDatabase,
+  list: ListKey,
+  entries: readonly StoredEntry[],
+  query: PageQuery,
+): Promise<void> {
+  const expected = selectByReference(entries, query);
+  const page = await storage.reader.listAll(list, query);
+  expect(plain(page.entries)).toEqual(plain(expected.slice(0, query.limit)));
+  expect(page.more).toBe(expected.length > query.limit);
+  const all = selectByReference(entries, { ...query, after: undefined });
+  expect(await storage.reader.countAll(list, query)).toBe(all.length);
+}
+
+/** Stores objects with ascending timestamps, every third of them deleted again when `gone` says so. */
+async function fill(
+  test: TestDatabase,
+  list: ListKey,
+  entries: readonly { readonly own: JsonObject; readonly gone: boolean }[],
+): Promise<readonly StoredEntry[]> {
+  return test.unit(async (writer) => {
+    const stored: StoredEntry[] = [];
+    for (const [index, { own, gone }] of entries.entries()) {
+      const object = await writer.create(list, `id${index}`, formatAttributes(own), 1000 + 2 * index);
+      stored.push(gone ? (await writer.delete(list, object.id, { lastModified: 1001 + 2 * index }))!.tombstone : object);
+    }
+    return stored;
+  });
+}
+
+describe('selection', () => {
+  it('lists and counts what the query evaluator selects', async () => {
+    const test = await openTestDatabase();
+    let next = 0;
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ entries, query, follow }) => {
+        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const stored = await fill(test, list, entries);
+        const ordered = selectByReference(stored, query);
+        const last = follow === undefined ? undefined : ordered[follow % Math.max(1, ordered.length)];
+        const after = last && positionOf(last, query.sort);
+        await expectAsReference(test, list, stored, { ...query, after });
+      }),
+      { numRuns: 1500 },
+    );
+  }, 60_000);
+
+  it('deletes and trims what the query evaluator selects', async () => {
+    const test = await openTestDatabase();
+    let next = 0;
+    await fc.assert(
+      fc.asyncProperty(scenario, fc.nat(4), async ({ entries, query }, maxObjects) => {
+        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const stored = await fill(test, list, entries);
+        const selected = selectByReference(stored, { ...query, includeDeleted: false });
+        const newest = selected.toSorted((a, b) => b.lastModified - a.lastModified);
+        await test.unit(async (writer) => {
+          expect(await writer.trimObjects(list, query, maxObjects)).toBe(Math.max(0, newest.length - maxObjects));
+          const kept = selected.filter((entry) => newest.indexOf(entry) < maxObjects);
+          const { deletions, more } = await writer.deleteAll(list, query);
+          expect(plain(deletions.map(({ old }) => old))).toEqual(plain(kept.slice(0, query.limit)));
+          expect(more).toBe(kept.length > query.limit);
+        });
+        const live = stored.filter((entry) => !isTombstone(entry)).length;
+        const left = live - Math.max(selected.length - maxObjects, 0) - Math.min(selected.length, maxObjects, query.limit);
+        expect(await test.storage.reader.countAll(list, { filters: [] })).toBe(left);
+        const everything = { filters: [], includeDeleted: true };
+        const { entries: all } = await test.storage.reader.listAll(list, { ...everything, sort: byTime, limit: 100 });
+        expect(await test.storage.reader.countAll(list, everything)).toBe(all.length);
+      }),
+      { numRuns: 300 },
+    );
+  }, 60_000);
+});
+
+const byTime: readonly SortKey[] = [{ field: parseField('last_modified'), direction: 'descending' }];
+const byId: readonly SortKey[] = [{ field: parseField('id'), direction: 'ascending' }];
+const byNumber: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byTime];
+
+function longEntries(count: number): { readonly own: JsonObject; readonly gone: boolean }[] {
+  return Array.from({ length: count }, (_, index) => ({
+    own: { n: index % 7 === 0 ? new ExactNumber('1.0') : (index * 7919) % 100, s: `text ${index}` },
+    gone: index % 3 === 0,
+  }));
+}
+
+const longQueries: readonly (readonly [string, PageQuery])[] = [
+  ['a rare value by time', { filters: [{ field: parseField('n'), operator: 'eq', value: 99 }], sort: byTime, limit: 50 }],
+  [
+    'a rare value by time, tombstones included',
+    {
+      filters: [{ field: parseField('n'), operator: 'min', value: 98 }],
+      sort: [{ ...byTime[0]!, direction: 'ascending' }],
+      limit: 1500,
+      includeDeleted: true,
+    },
+  ],
+  ['a text search by id', { filters: [{ field: parseField('s'), operator: 'like', parts: ['', '77', ''] }], sort: byId, limit: 9 }],
+  ['everything by an attribute', { filters: [], sort: byNumber, limit: 300, includeDeleted: true }],
+  ['everything by an attribute, from the middle', { filters: [], sort: byNumber, limit: 20, after: [50, 9000] }],
+  [
+    'many ids by an attribute',
+    { filters: [], sort: byNumber, limit: 20, ids: Array.from({ length: 3000 }, (_, index) => `id${index * 2}`) },
+  ],
+];
+
+describe('selection from a long list', () => {
+  it.each(longQueries)('finds %s, and others are served meanwhile', async (_, query) => {
+    const test = await openTestDatabase();
+    const stored = await fill(test, records, longEntries(5000));
+    let turns = 0;
+    const countTurns = (): void => {
+      turns++;
+      immediate = setImmediate(countTurns);
+    };
+    let immediate = setImmediate(countTurns);
+    await expectAsReference(test, records, stored, query);
+    clearImmediate(immediate);
+    expect(turns).toBeGreaterThan(2);
+  });
+
+  it('sees one snapshot, however long it takes and whatever is committed meanwhile', async () => {
+    const test = await openTestDatabase();
+    const stored = await fill(test, records, longEntries(5000));
+    const clock = await test.storage.reader.resourceTimestamp(records);
+    const query: PageQuery = { filters: [], sort: byNumber, limit: 10_000, includeDeleted: true };
+    const reading = test.storage.reader.listAll(records, query);
+    const other = test.storage.reader.countAll(records, { filters: [{ field: parseField('n'), operator: 'max', value: 500 }] });
+    await test.unit(async (writer) => {
+      await writer.create(records, 'new', '{"n":3}');
+      await writer.deleteChildren('/buckets');
+    });
+    const page = await reading;
+    expect(plain(page.entries)).toEqual(plain(selectByReference(stored, query)));
+    expect(page.timestamp).toBe(clock);
+    expect(await other).toBe(stored.filter((entry) => !isTombstone(entry)).length);
+    expect(await test.storage.reader.countAll(records, { filters: [] })).toBe(0);
+  });
+
+  it('goes on inside a unit of work, which sees its own writes', async () => {
+    const test = await openTestDatabase();
+    await fill(test, records, longEntries(3000));
+    await test.unit(async (writer) => {
+      await writer.create(records, 'new', '{"n":-1}');
+      const page = await writer.listAll(records, { filters: [], sort: byNumber, limit: 1 });
+      expect(page.entries.map(({ id }) => id)).toEqual(['new']);
+    });
+  });
+
+  it('lets many long reads and short ones go on side by side', async () => {
+    const test = await openTestDatabase();
+    const stored = await fill(test, records, longEntries(2500));
+    const live = stored.filter((entry) => entry instanceof StoredObject).length;
+    const filters: readonly Filter[] = [{ field: parseField('s'), operator: 'like', parts: ['', 'text', ''] }];
+    const counts = Array.from({ length: 12 }, () => test.storage.reader.countAll(records, { filters }));
+    expect((await test.storage.reader.get(records, 'id1'))?.id).toBe('id1');
+    expect(await Promise.all(counts)).toEqual(Array.from({ length: 12 }, () => live));
+  });
+});
+
+/** Remembers the plan of every statement it runs. */
+class ExplainingConnection extends Connection {
+  readonly plans: string[] = [];
+
+  override all<Row extends readonly (string | number | null)[]>(
+    sql: string,
+    ...parameters: readonly (string | number | null)[]
+  ): readonly Row[] {
+    const plan = super.all<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters);
+    this.plans.push(...plan.map((row) => row[3]));
+    return super.all<Row>(sql, ...parameters);
+  }
+}
+
+describe('plans', () => {
+  const since: readonly Filter[] = [{ field: parseField('last_modified'), operator: 'gt', value: 1500 }];
+  const queries: readonly (readonly [string, PageQuery])[] = [
+    ['the newest', { filters: [], sort: byTime, limit: 10 }],
+    ['a page by time at any depth', { filters: [], sort: byTime, limit: 10, after: [1700] }],
+    ['changes and deletions since a time', { filters: since, sort: byTime, limit: 10, includeDeleted: true }],
+    ['a page of changes and deletions', { filters: since, sort: byTime, limit: 10, includeDeleted: true, after: [1700] }],
+    ['a page by id', { filters: [], sort: byId, limit: 10, after: ['id5'], includeDeleted: true }],
+  ];
+
+  it.each(queries)('find %s in an index, without sorting or scanning a table', async (_, query) => {
+    const test = await openTestDatabase();
+    await fill(test, records, longEntries(500));
+    const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
+    const { list } = findList(connection, records)!;
+    const page = runAtOnce(selectPage(connection, list, query, query.includeDeleted === true));
+    connection.close();
+    expect(page.entries).toHaveLength(10);
+    expect(connection.plans.length).toBeGreaterThan(0);
+    for (const line of connection.plans) expect(line).toMatch(/^(MERGE|LEFT|RIGHT|SEARCH e USING .*(list=\?))/);
+  });
+
+  it('find the objects of some ids by their ids', async () => {
+    const test = await openTestDatabase();
+    await fill(test, records, longEntries(500));
+    const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
+    const { list } = findList(connection, records)!;
+    const query: PageQuery = { filters: since, ids: ['id1', 'id400'], sort: byTime, limit: 10, includeDeleted: true };
+    runAtOnce(selectPage(connection, list, query, true));
+    connection.close();
+    expect(connection.plans.filter((line) => line.startsWith('SEARCH e') && !line.includes('rowid'))).toEqual([
+      'SEARCH e USING INDEX objects_by_id (list=? AND id=?)',
+      'SEARCH e USING PRIMARY KEY (list=? AND id=?)',
+    ]);
+  });
+});

@@ -1,0 +1,66 @@
+// Databases of tests: each in a folder of its own, gone with the test.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import {
+  openSqliteDatabase,
+  type SqliteDatabase,
+  type SqliteDatabaseOptions,
+} from '../../../src/backends/sqlite/database.ts';
+import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
+import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
+import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
+import type { StorageBackend, StorageWriter } from '../../../src/contracts/storage.ts';
+import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { createTestClock, type TestClock } from '../../../src/testing/contract-case.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+
+export const records: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+
+/** The path of a database file in a new folder, removed when the test has finished. */
+export async function temporaryPath(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, 'coffer.sqlite3');
+}
+
+/** A connection of its own to a file, as another process would have it. */
+export function openConnection(path: string): Connection {
+  const connection = new Connection({ path, synchronous: 'OFF' });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+export interface TestDatabase {
+  readonly path: string;
+  readonly clock: TestClock;
+  readonly database: SqliteDatabase;
+  readonly storage: StorageBackend;
+  readonly permission: PermissionBackend;
+  /** Runs the work in a unit of work of its own. */
+  unit<T>(work: (storage: StorageWriter, permission: PermissionWriter) => Promise<T>): Promise<T>;
+}
+
+/** Opens a database with both backends, at the path or at a new one, and migrates it. */
+export async function openTestDatabase(
+  options: Partial<SqliteDatabaseOptions> & { readonly path?: string } = {},
+): Promise<TestDatabase> {
+  const path = options.path ?? (await temporaryPath());
+  const clock = createTestClock();
+  const database = openSqliteDatabase({ clock, synchronous: 'OFF', ...options, path });
+  onTestFinished(() => database.close());
+  await database.initializeSchema({ dryRun: false });
+  const storage = createSqliteStorage(database);
+  const permission = createSqlitePermission(database);
+  return {
+    path,
+    clock,
+    database,
+    storage,
+    permission,
+    unit: (work) =>
+      inUnit(database, (transaction) => work(storage.writer(transaction), permission.writer(transaction))),
+  };
+}

@@ -1,0 +1,64 @@
+// Drives every backend with one random history and compares all answers, timestamps included. A difference means that
+// one of them is wrong, or that the contract does not say which.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
+import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
+import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
+import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
+import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
+import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import { anyStep } from './history.ts';
+import { advanceClock, runStep } from './run-history.ts';
+
+type Backends = Omit<TransactionContext, 'clock'>;
+
+const start = 1000;
+const clock = createTestClock(start);
+const opened: Backends[] = [];
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'coffer-'));
+  const memory = createMemoryDatabase({ clock });
+  const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  opened.push(
+    { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
+    { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+  );
+  for (const { database } of opened) await database.initializeSchema({ dryRun: false });
+});
+
+afterAll(async () => {
+  for (const { database } of opened) await database.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Empties a store, so that each history starts from nothing. */
+async function clear({ database, storage, permission }: Backends): Promise<void> {
+  const transaction = await database.begin();
+  await storage.writer(transaction).flush();
+  await permission.writer(transaction).flush();
+  await transaction.commit();
+}
+
+describe('all backends', () => {
+  it('give the same answers to the same history', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep(start), { minLength: 1, maxLength: 15 }), async (steps) => {
+        clock.set(start);
+        for (const backends of opened) await clear(backends);
+        for (const step of steps) {
+          advanceClock(clock, step);
+          const [expected, ...others] = await Promise.all(opened.map((backends) => runStep(backends, step)));
+          for (const answers of others) expect(answers).toEqual(expected);
+        }
+      }),
+      { numRuns: 250 },
+    );
+  });
+});

@@ -1,0 +1,77 @@
+// Timestamps, tombstones and cascades (protocol: overview.md §3).
+import { absent, aTimestamp, ids, only, unordered } from './match.ts';
+import { describeScenarios } from './scenarios.ts';
+
+const far = 9_000_000_000_000;
+
+describeScenarios('timestamps', [
+  { name: 'The ETag is the quoted timestamp, Last-Modified its second.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":1500000000999}}', gives: { etag: '"1500000000999"', 'last-modified': 'Fri, 14 Jul 2017 02:40:00 GMT' } },
+  { name: 'Every write is later than the one before.', given: ['collection', { request: 'PUT {R}/a', save: 'a' }, { request: 'PUT {R}/b', save: 'b' }], request: 'GET {R}?_since={a.time}', body: { data: ids('b') } },
+  { name: 'A write that changes nothing bumps.', given: ['collection', { request: 'PUT {R}/a {"data":{"a":1}}', save: 'a' }, 'PUT {R}/a {"data":{"a":1}}'], request: 'GET {R}/a', headers: { 'If-Match': '{a.etag}' }, status: 412 },
+  { name: 'A past timestamp is honoured on creation and leaves the list alone.', given: ['collection', { request: 'PUT {R}/a', save: 'a' }], request: 'PUT {R}/x {"data":{"last_modified":1000}}', status: 201, body: { data: { last_modified: 1000 } }, gives: { etag: '"1000"' }, then: [{ request: 'GET {R}', gives: { etag: '{a.etag}' } }] },
+  { name: 'Zero is honoured on creation.', given: ['collection'], request: 'POST {R} {"data":{"last_modified":0}}', status: 201, body: { data: { last_modified: 0 } } },
+  { name: 'A future timestamp is honoured and drags the list along.', given: ['collection'], request: `PUT {R}/x {"data":{"last_modified":${far}}}`, gives: { etag: `"${far}"` }, then: [{ request: 'PUT {R}/y', gives: { etag: `"${far + 1}"` } }, { request: 'GET {R}', gives: { etag: `"${far + 1}"` } }] },
+  { name: 'The current timestamp of the list is bumped.', given: ['collection', { request: 'PUT {R}/x', save: 'x' }], request: 'PUT {R}/y {"data":{"last_modified":"{x.time}"}}', status: 201, save: 'y' },
+  { name: 'The current timestamp of a future list is raised by one.', given: ['collection', `PUT {R}/x {"data":{"last_modified":${far}}}`], request: `PUT {R}/y {"data":{"last_modified":${far}}}`, status: 201, body: { data: { last_modified: far + 1 } } },
+  { name: 'A timestamp that another object has is a conflict.', given: ['collection', 'PUT {R}/x {"data":{"last_modified":1000}}', 'PUT {R}/z'], request: 'PUT {R}/y {"data":{"last_modified":1000}}', status: 409, errno: 122, gives: { 'retry-after': '3' }, then: [{ request: 'GET {R}/y', status: 404 }] },
+  { name: 'A timestamp that a tombstone has is a conflict.', given: ['record', { request: 'DELETE {R}/r', save: 'x' }, 'PUT {R}/z'], request: 'PUT {R}/y {"data":{"last_modified":{x.time}}}', status: 409, errno: 122 },
+  { name: 'An update with a later timestamp is honoured.', given: ['record'], request: `PATCH {R}/r {"data":{"last_modified":${far}}}`, body: { data: { last_modified: far } } },
+  { name: 'An update with an older timestamp is bumped.', given: ['record'], request: 'PUT {R}/r {"data":{"last_modified":1000}}', body: { data: { last_modified: aTimestamp } } },
+  { name: 'An update with its own timestamp is bumped.', given: ['collection', { request: 'PUT {R}/x', save: 'x' }], request: 'PUT {R}/x {"data":{"last_modified":{x.time}}}', then: [{ request: 'GET {R}/x', headers: { 'If-Match': '{x.etag}' }, status: 412 }] },
+  { name: 'An update may be later than the object and earlier than the list.', given: ['collection', 'PUT {R}/x {"data":{"last_modified":1000}}', { request: 'PUT {R}/y', save: 'y' }], request: 'PUT {R}/x {"data":{"last_modified":2000}}', body: { data: { last_modified: 2000 } }, then: [{ request: 'GET {R}', gives: { etag: '{y.etag}' } }] },
+  { name: 'A timestamp that is a text is ignored.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":"1000"}}', status: 201, body: { data: { last_modified: aTimestamp } } },
+  { name: 'A timestamp that is a float is ignored.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":1000.5}}', body: { data: { last_modified: aTimestamp } } },
+  { name: 'A timestamp that is null is ignored.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":null}}', body: { data: { last_modified: aTimestamp } } },
+  { name: 'A timestamp that is a boolean is ignored.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":true}}', body: { data: { last_modified: aTimestamp } } },
+  { name: 'A negative timestamp is ignored.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":-5}}', body: { data: { last_modified: aTimestamp } } },
+  { name: 'A timestamp beyond doubles is refused.', given: ['collection'], request: 'PUT {R}/x {"data":{"last_modified":9007199254740992}}', issues: [['body', 'data.last_modified']] },
+  { name: 'A huge timestamp is refused.', given: ['collection'], request: 'POST {R} {"data":{"last_modified":12345678901234567890}}', issues: [['body', 'data.last_modified']] },
+  { name: 'A huge timestamp in a patch is refused.', given: ['record'], request: 'PATCH {R}/r {"data":{"last_modified":12345678901234567890}}', status: 400, errno: 107 },
+  { name: 'A change of permissions bumps.', given: ['collection', { request: 'PUT {R}/x', save: 'x' }, 'PATCH {R}/x {"permissions":{"read":["{bob}"]}}'], request: 'GET {R}?_since={x.time}', body: { data: ids('x') } },
+]);
+
+describeScenarios('tombstones', [
+  { name: 'Tombstones appear with a filter on the timestamp.', given: ['record', 'PUT {R}/s', { request: 'DELETE {R}/r', save: 'd' }], request: 'GET {R}?_since=0', body: { data: [only({ id: 'r', last_modified: '{d.time}', deleted: true }), { id: 's' }] } },
+  { name: 'Tombstones appear with _before.', given: ['record', 'DELETE {R}/r', { request: 'PUT {R}/s', save: 's' }], request: 'GET {R}?_before={s.time}', body: { data: ids('r') } },
+  { name: 'Tombstones appear with an equality on the timestamp.', given: ['record', { request: 'DELETE {R}/r', save: 'd' }], request: 'GET {R}?last_modified={d.time}', body: { data: [{ id: 'r', deleted: true }] } },
+  { name: 'Tombstones appear with any filter on the timestamp.', given: ['record', { request: 'DELETE {R}/r', save: 'd' }], request: 'GET {R}?gt_last_modified=5', body: { data: ids('r') } },
+  { name: 'Tombstones stay away without.', given: ['record', 'DELETE {R}/r'], request: 'GET {R}', body: { data: [] } },
+  { name: 'Only tombstones can be asked for.', given: ['record', 'PUT {R}/s', 'DELETE {R}/r'], request: 'GET {R}?_since=0&deleted=true', body: { data: ids('r') } },
+  { name: 'The mark alone shows no tombstone.', given: ['record', 'DELETE {R}/r'], request: 'GET {R}?deleted=true', body: { data: [] } },
+  { name: 'A filter on an attribute excludes tombstones.', given: ['record', 'PUT {R}/s {"data":{"a":1}}', 'DELETE {R}/r'], request: 'GET {R}?_since=0&a=1', body: { data: ids('s') } },
+  { name: 'A tombstone matches what missing fields match.', given: ['record', 'PUT {R}/s {"data":{"a":1}}', 'DELETE {R}/r'], request: 'GET {R}?_since=0&not_a=1', body: { data: ids('r') } },
+  { name: 'Tombstones are not counted.', given: ['record', 'PUT {R}/s', 'DELETE {R}/r'], request: 'HEAD {R}?_since=0', gives: { 'total-objects': '1', 'total-records': '1' } },
+  { name: 'PUT brings a deleted object back without its old data.', given: ['record', { request: 'DELETE {R}/r', save: 'd' }], request: 'PUT {R}/r {"data":{"b":1}}', status: 201, body: { data: { a: absent, b: 1 } }, then: [{ request: 'GET {R}?_since={d.time}', body: { data: [{ id: 'r', deleted: absent }] } }, { request: 'GET {R}?_since=0&deleted=true', body: { data: [] } }] },
+  { name: 'POST brings a deleted object back.', given: ['record', 'DELETE {R}/r'], request: 'POST {R} {"data":{"id":"r"}}', status: 201 },
+  { name: 'A deleted object has no permissions any more.', given: ['collection', 'PUT {R}/r {"permissions":{"read":["{bob}"]}}', 'DELETE {R}/r', 'PUT {R}/r'], request: 'bob: GET {R}/r', status: 403 },
+  { name: 'DELETE takes a later timestamp.', given: ['record'], request: `DELETE {R}/r?last_modified=${far}`, body: { data: { last_modified: far } }, gives: { etag: `"${far}"` } },
+  { name: 'DELETE takes a quoted timestamp.', given: ['record'], request: `DELETE {R}/r?last_modified="${far}"`, body: { data: { last_modified: far } } },
+  { name: 'DELETE ignores an earlier timestamp.', given: ['record'], request: 'DELETE {R}/r?last_modified=1000', body: { data: { last_modified: aTimestamp } } },
+  { name: 'DELETE ignores a negative timestamp.', given: ['record'], request: 'DELETE {R}/r?last_modified=-5', body: { data: { last_modified: aTimestamp } } },
+  { name: 'DELETE may be later than the object and earlier than the list.', given: ['collection', 'PUT {R}/x {"data":{"last_modified":1000}}', { request: 'PUT {R}/y', save: 'y' }], request: 'DELETE {R}/x?last_modified=2000', body: { data: { last_modified: 2000 } }, then: [{ request: 'GET {R}', gives: { etag: '{y.etag}' } }] },
+  { name: 'DELETE with the timestamp of another object is a conflict.', given: ['collection', 'PUT {R}/x {"data":{"last_modified":1000}}', 'PUT {R}/y {"data":{"last_modified":2000}}', 'PUT {R}/z'], request: 'DELETE {R}/x?last_modified=2000', status: 409, errno: 122 },
+  ...['', 'abc', '12.4', '[1]', '""', '9007199254740992'].map((value) => ({
+    name: `DELETE refuses the timestamp ${value || 'without text'}.`,
+    given: ['record'],
+    request: `DELETE {R}/r?last_modified=${value}`,
+    issues: [['querystring', 'last_modified']] as const,
+  })),
+]);
+
+describeScenarios('cascades', [
+  { name: 'A deleted collection takes its records and tombstones along.', given: ['record', 'PUT {R}/s', 'DELETE {R}/s', 'DELETE {C}', 'PUT {C}'], request: 'GET {R}?_since=0', body: { data: [] } },
+  { name: 'A deleted collection takes the permissions of its records along.', given: ['collection', 'PUT {R}/r {"permissions":{"read":["{bob}"]}}', 'DELETE {C}', 'PUT {C}', 'PUT {R}/r'], request: 'bob: GET {R}/r', status: 403 },
+  { name: 'A deleted bucket takes everything along.', given: ['record', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {B}', 'PUT {B}'], request: 'GET {B}/collections?_since=0', body: { data: [] }, then: [{ request: 'GET {G}?_since=0', body: { data: [] } }, 'PUT {C}', { request: 'GET {R}?_since=0', body: { data: [] } }] },
+  { name: 'A deleted bucket leaves a tombstone in its own list.', given: ['record', { request: 'DELETE {B}', save: 'd' }, 'PUT {B}x'], request: 'GET /buckets?_since=0', body: { data: [{ id: '{b}x' }] } },
+  { name: 'A deleted bucket takes memberships along.', given: ['PUT {B}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {B}', 'PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g'], request: 'bob: GET {B}', status: 403 },
+  { name: 'A bucket with an underscore does not take its look-alikes along.', given: ['PUT {B}_b', 'PUT {B}xb', 'PUT {B}xb/collections/c', 'PUT {B}xb/collections/c/records/r {"permissions":{"read":["{bob}"]}}', 'DELETE {B}_b'], request: 'GET {B}xb/collections/c/records', body: { data: ids('r') }, then: [{ request: 'bob: GET {B}xb/collections/c/records/r', status: 200 }] },
+  { name: 'A bucket whose id begins another does not take that along.', given: ['bucket', 'PUT {B}1', 'PUT {B}1/collections/c', 'DELETE {B}'], request: 'GET {B}1/collections', body: { data: ids('c') } },
+  { name: 'The clock of a list outlives its parent.', given: ['collection', `PUT {R}/x {"data":{"last_modified":${far}}}`, 'DELETE {C}', 'PUT {C}'], request: 'GET {R}', gives: { etag: `"${far + 1}"` }, then: [{ request: 'PUT {R}/x', gives: { etag: `"${far + 2}"` } }] },
+  { name: 'The clock of an empty list keeps its value.', given: ['collection', { request: 'GET {R}', save: 'x' }, 'DELETE {C}', 'PUT {C}'], request: 'GET {R}', gives: { etag: '{x.etag}' } },
+  { name: 'A deleted group is nobody any more.', given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {G}/g'], request: 'bob: GET {B}', status: 403 },
+  { name: 'A list of groups can be deleted.', given: ['bucket', 'PUT {G}/g', 'PUT {G}/h {"data":{"members":["{bob}"]}}'], request: 'DELETE {G}', body: { data: unordered({ id: 'g' }, { id: 'h' }) }, then: [{ request: 'bob: GET /', body: { user: { principals: unordered('{bob}', 'system.Everyone', 'system.Authenticated') } } }] },
+]);
+
+describeScenarios('cascades beyond a page', [
+  { name: 'A cascade is complete whatever the size of a page.', given: ['collection', ...Array.from({ length: 8 }, (_, index) => `PUT {R}/r${index}`), 'DELETE {C}', 'PUT {C}'], request: 'GET {R}', body: { data: [] } },
+], { settings: { storage_max_fetch_size: '3' } });
