@@ -60,7 +60,5 @@ export function createDevice({ name, remote, authorization, bucket, collection }
  * @returns {Record<string, unknown>[]}
  */
 export function comparable(records) {
-  return records
-    .map(({ _status, ...record }) => record)
-    .toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return records.map(({ _status, ...record }) => record).toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }

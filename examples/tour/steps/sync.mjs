@@ -24,7 +24,9 @@ export async function synchronise(tour) {
   narrator.result(`phone: ${tell(first.phone)}`);
   narrator.result(`laptop: ${tell(first.laptop)}`);
 
-  narrator.say('Created on the phone, arrives on the laptop. Then changed, then deleted, and each time only that travels.');
+  narrator.say(
+    'Created on the phone, arrives on the laptop. Then changed, then deleted, and each time only that travels.',
+  );
   const { data: created } = await phone.create({ name: 'Phonish', type: 'constructed' });
   const creation = await exchange(phone, laptop);
   await phone.update({ id: created.id, name: 'Phonish, revised' }, { patch: true });
@@ -97,12 +99,21 @@ export async function settleConflicts(tour, { phone, laptop }) {
   const clientWins = await clash('zul', strategies.CLIENT_WINS);
   await phone.sync();
 
+  narrator.say('Deleted on the phone, changed on the laptop: if mine wins, the record is back.');
+  await phone.delete('hau');
+  await laptop.update({ id: 'hau', note: 'laptop' }, { patch: true });
+  await phone.sync();
+  const revived = await laptop.sync({ strategy: strategies.CLIENT_WINS });
+  narrator.result(`laptop, client wins: ${tell(revived)}`);
+  await phone.sync();
+
   narrator.say('In the end the phone, the laptop and the service hold the same.');
   const equal = await compare(tour, { phone, laptop });
   return {
     manual: { ...countsOf(manual), settled: countsOf(settled), notes: await notesOf('swa') },
     serverWins: { ...countsOf(serverWins), notes: await notesOf('yor') },
     clientWins: { ...countsOf(clientWins), notes: await notesOf('zul') },
+    revived: { ...countsOf(revived), notes: await notesOf('hau') },
     equal,
   };
 

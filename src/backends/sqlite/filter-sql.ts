@@ -46,7 +46,7 @@ export function liveCondition(filters: readonly Filter[]): Condition | undefined
   const native = conjunction(ofAttributes);
   if (native === undefined || native === askEvaluator) return conjunction([conditions, native]);
   const checked: Condition = {
-    sql: `CASE WHEN e.plain THEN ${native.sql} ELSE ${askEvaluator.sql} END`,
+    sql: `CASE WHEN 1 THEN ${native.sql} ELSE ${askEvaluator.sql} END`,
     parameters: native.parameters,
   };
   return conjunction([conditions, checked]);

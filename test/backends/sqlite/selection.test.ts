@@ -117,6 +117,10 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   follow: fc.option(fc.nat(9), { nil: undefined }),
 });
 
+const byTime: readonly SortKey[] = [{ field: parseField('last_modified'), direction: 'descending' }];
+const byId: readonly SortKey[] = [{ field: parseField('id'), direction: 'ascending' }];
+const byNumber: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byTime];
+
 /** What the query evaluator makes of a list. */
 function selectByReference(entries: readonly StoredEntry[], query: PageQuery): readonly StoredEntry[] {
   const { ids, filters, after } = query;
@@ -207,9 +211,79 @@ describe('selection', () => {
   }, 60_000);
 });
 
-const byTime: readonly SortKey[] = [{ field: parseField('last_modified'), direction: 'descending' }];
-const byId: readonly SortKey[] = [{ field: parseField('id'), direction: 'ascending' }];
-const byNumber: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byTime];
+/** Values of every type, numbers among them that SQLite reads or rounds differently, and their close neighbours. */
+const pool: readonly JsonValue[] = [
+  ...[null, true, false, 0, 1, -1, 2, 10, 0.3, 0.5, 1.5, 100, 1e15],
+  ...words,
+  ...difficult,
+  ...exact.map((text) => new ExactNumber(text)),
+  ...['0.30000000000000004441', '1152921504606846976', '9007199254740993', '1e21', '1e-7'].map(
+    (text) => new ExactNumber(text),
+  ),
+  ...Array.from({ length: 30 }, (_, index) => Math.sin(index + 1) * 10 ** (index % 7)),
+  ...[[], [1], [true], ['a'], [[]], [1, 2], { n: 1 }, { n: 2 }, { m: 1 }, { n: 1, m: 1 }],
+  ...[{}, [new ExactNumber('1.0')], { n: new ExactNumber('1e0') }],
+];
+
+describe('selection by single values', () => {
+  it('agrees with the query evaluator for every pair of values and every operator of order', async () => {
+    const test = await openTestDatabase();
+    const objects = [{}, ...pool.map((n) => ({ n }))].map((own) => ({ own, gone: false }));
+    const stored = await fill(test, records, objects);
+    for (const wanted of pool) {
+      for (const operator of ['eq', 'not', 'lt', 'max', 'gt', 'min'] as const) {
+        const filters = [{ field: parseField('n'), operator, value: wanted }];
+        await expectAsReference(test, records, stored, { filters, sort: byTime, limit: 1000 });
+      }
+      for (const operator of ['in', 'exclude'] as const) {
+        const filters = [{ field: parseField('n'), operator, values: [wanted, 'b', 2] }];
+        await expectAsReference(test, records, stored, { filters, sort: byTime, limit: 1000 });
+      }
+    }
+  }, 60_000);
+
+  it.each(['ascending', 'descending'] as const)('sorts every pair of values %s as the evaluator', async (way) => {
+    const test = await openTestDatabase();
+    const objects = [{}, ...pool.map((n) => ({ n }))].map((own) => ({ own, gone: false }));
+    const stored = await fill(test, records, objects);
+    const keys: readonly SortKey[] = [{ field: parseField('n'), direction: way }, ...byTime];
+    await expectAsReference(test, records, stored, { filters: [], sort: keys, limit: 1000 });
+  });
+
+  it.each([...keys, 'a\\b', 'new\nline', 'n"."s', "quo'te", '#-1', 'x[0]', 'ключ'])(
+    'finds the key %j, and only as a key',
+    async (key) => {
+      const test = await openTestDatabase();
+      const values: readonly JsonObject[] = [
+        ...[1, 'a', null, [5], { [key]: 1 }].map((own) => objectOf([[key, own]])),
+        objectOf([['n', objectOf([[key, 1]])]]),
+        objectOf([['n', { s: 1 }]]),
+        objectOf([['n', [1, 2]]]),
+        objectOf([['x', [1, 2]]]),
+        {},
+      ];
+      const objects = values.map((own) => ({ own, gone: false }));
+      const stored = await fill(test, records, [...objects, { own: {}, gone: true }]);
+      for (const path of [[key], ['n', key], [key, key]]) {
+        const own = { name: key, path };
+        const filters: readonly Filter[] = [
+          { field: own, operator: 'eq', value: 1 },
+          { field: own, operator: 'min', value: 'a' },
+          { field: own, operator: 'has', present: false },
+          { field: own, operator: 'exclude', values: [1] },
+          { field: own, operator: 'like', parts: ['', 'a', ''] },
+        ];
+        for (const one of filters) {
+          const query = { filters: [one], sort: byTime, limit: 100, includeDeleted: true };
+          await expectAsReference(test, records, stored, query);
+        }
+        const keysOfSort: readonly SortKey[] = [{ field: own, direction: 'ascending' }, ...byTime];
+        await expectAsReference(test, records, stored, { filters: [], sort: keysOfSort, limit: 100 });
+      }
+    },
+  );
+});
+
 
 function longEntries(count: number): { readonly own: JsonObject; readonly gone: boolean }[] {
   return Array.from({ length: count }, (_, index) => ({
