@@ -8,7 +8,7 @@ import { comparable, createDevice, strategies } from '../devices.mjs';
 /** @typedef {import('../devices.mjs').SyncResult} SyncResult */
 
 /** Nothing listens here: what a device finds without a network. */
-const nowhere = 'http://127.0.0.1:9/v1';
+const nowhere = 'http://127.0.0.1:2/v1';
 
 /**
  * Synchronises without anybody getting in anybody's way.
@@ -83,7 +83,7 @@ export async function settleConflicts(tour, { phone, laptop }) {
   narrator.chapter('Settle conflicts');
   narrator.say('Both change one record. The second to synchronise is told, with both versions, and decides.');
   const manual = await clash('swa', 'manual');
-  const conflict = manual.conflicts[0];
+  const conflict = manual.conflicts.at(0);
   if (conflict === undefined) throw new Error('The laptop was not told about the conflict.');
   narrator.result(`here "${String(conflict.local['note'])}", there "${String(conflict.remote['note'])}"`);
   const note = `${String(conflict.remote['note'])}; ${String(conflict.local['note'])}`;

@@ -183,9 +183,7 @@ function fetchEntries(connection: Connection, candidates: readonly Candidate[]):
     ),
   );
   return candidates.map(({ id, lastModified, object }) =>
-    object === undefined
-      ? { id, lastModified, deleted: true }
-      : new StoredObject(id, lastModified, texts.get(object)!),
+    object === undefined ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, texts.get(object)!),
   );
 }
 

@@ -133,9 +133,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     given: number | undefined,
   ): StoredObject {
     const lastModified =
-      found.list === undefined
-        ? (given ?? this.#clock.now())
-        : this.#nextTimestamp(connection, found.list, given, id);
+      found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
     const { list } = found.list ?? insertList(connection, key, lastModified);
     const plain = holdsPlainNumbersOnly(text) ? 1 : 0;
     if (found.object !== undefined) {

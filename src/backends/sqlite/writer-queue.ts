@@ -194,7 +194,8 @@ export class WriterQueue {
 
   #nextWaiter(): Waiter {
     const { normal, background } = this.#waiting;
-    const ofBackground = normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
+    const ofBackground =
+      normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
     this.#turnsSinceBackground = ofBackground ? 0 : this.#turnsSinceBackground + 1;
     return (ofBackground ? background : normal).shift()!;
   }

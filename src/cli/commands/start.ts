@@ -51,10 +51,11 @@ async function start(options: StartOptions): Promise<void> {
   logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
   const signal = await told;
   logger.info({ signal }, 'Stopping');
-  await service.close();
-  logger.info('Stopped');
+  const isClosed = await closeWithin(service, settings.get('shutdown_timeout_seconds'));
+  if (isClosed) logger.info('Stopped');
+  else logger.error('Requests in flight were cut off: they took longer than shutdown_timeout_seconds');
   // Whatever is still open now must not keep the process from ending.
-  logger.flush(() => process.exit(exitCodes.done));
+  logger.flush(() => process.exit(isClosed ? exitCodes.done : exitCodes.failed));
 }
 
 async function listen(service: Service): Promise<string> {
@@ -80,6 +81,14 @@ async function listen(service: Service): Promise<string> {
         throw error;
     }
   }
+}
+
+/** Whether everything in flight was finished in time. */
+async function closeWithin(service: Service, seconds: number): Promise<boolean> {
+  const late = new Promise<false>((resolve) => {
+    setTimeout(resolve, seconds * 1000, false).unref();
+  });
+  return Promise.race([service.close().then(() => true), late]);
 }
 
 /** The first signal to stop; the second one ends the process at once. */

@@ -1,0 +1,86 @@
+// PATCH in its three formats, and what its answers show (protocol: endpoints.md §5.3).
+import { absent, anEtag, aTimestamp, only, unordered } from './match.ts';
+import { describeScenarios } from './scenarios.ts';
+
+const merge = { 'Content-Type': 'application/merge-patch+json' };
+const json = { 'Content-Type': 'application/json-patch+json' };
+const behave = (value: string): Record<string, string> => ({ 'Response-Behavior': value });
+const shared = ['collection', 'PUT {R}/x {"data":{"a":1,"o":{"p":1,"q":2}},"permissions":{"read":["{bob}"]}}'] as const;
+
+describeScenarios('plain patches', [
+  { name: 'A patch of something that is not there is 404.', given: ['collection'], request: 'PATCH {R}/x {"data":{}}', status: 404, errno: 110 },
+  { name: 'A patch without a body is refused.', given: ['record'], request: 'PATCH {R}/r', issues: [['body', 'data']] },
+  { name: 'A patch with an empty object is refused.', given: ['record'], request: 'PATCH {R}/r {}', issues: [['body', 'data']] },
+  { name: 'A patch of empty data bumps.', given: ['collection', { request: 'PUT {R}/x {"data":{"a":1}}', save: 'x' }], request: 'PATCH {R}/x {"data":{}}', status: 200, body: { data: { a: 1 } }, gives: { etag: anEtag }, then: [{ request: 'GET {R}/x', headers: { 'If-Match': '{x.etag}' }, status: 412 }] },
+  { name: 'A patch of empty permissions bumps.', given: ['collection', { request: 'PUT {R}/x {"data":{"a":1}}', save: 'x' }], request: 'PATCH {R}/x {"permissions":{}}', status: 200, then: [{ request: 'GET {R}/x', headers: { 'If-Match': '{x.etag}' }, status: 412 }] },
+  { name: 'A patch replaces top-level attributes and keeps the others.', given: [...shared], request: 'PATCH {R}/x {"data":{"o":{"z":1},"n":null}}', body: { data: only({ id: 'x', last_modified: aTimestamp, a: 1, o: only({ z: 1 }), n: null }) } },
+  { name: 'A patch replaces the permissions it names and keeps the others.', given: ['bucket', 'PUT {C} {"permissions":{"read":["{bob}"],"record:create":["{bob}"]}}'], request: 'PATCH {C} {"permissions":{"read":["{carol}"]}}', body: { permissions: only({ read: ['{carol}'], 'record:create': ['{bob}'], write: ['{alice}'] }) } },
+  { name: 'An empty list empties a permission.', given: [...shared], request: 'PATCH {R}/x {"permissions":{"read":[]}}', body: { permissions: only({ write: ['{alice}'] }) } },
+  { name: 'A permission that is null is left alone.', given: [...shared], request: 'PATCH {R}/x {"permissions":{"read":null}}', body: { permissions: { read: ['{bob}'] } } },
+  { name: 'Whoever patches becomes a writer.', given: ['PUT {B} {"permissions":{"write":["{bob}"]}}', 'PUT {C}', 'PUT {R}/x'], request: 'bob: PATCH {R}/x {"data":{"b":1}}', body: { permissions: { write: unordered('{alice}', '{bob}') } } },
+  { name: 'A patch cannot change the id.', given: ['record'], request: 'PATCH {R}/r {"data":{"id":"s"}}', issues: [['body', 'id']] },
+  { name: 'A patch may repeat the id.', given: ['record'], request: 'PATCH {R}/r {"data":{"id":"r"}}', status: 200 },
+  { name: 'The result is checked, with names relative to the attributes.', given: ['bucket', 'PUT {G}/g'], request: 'PATCH {G}/g {"data":{"members":["x",1]}}', issues: [['body', 'members.1']] },
+  { name: 'Members that are no list are refused.', given: ['bucket', 'PUT {G}/g'], request: 'PATCH {G}/g {"data":{"members":null}}', issues: [['body', 'members']] },
+  { name: 'The shape of the body has the names as sent.', given: ['record'], request: 'PATCH {R}/r {"data":1}', issues: [['body', 'data']] },
+  { name: 'A list needs its own media type.', given: ['record'], request: 'PATCH {R}/r []', issues: [['body', '']] },
+]);
+
+describeScenarios('merge patches', [
+  { name: 'Objects are merged deeply, null removes.', given: [...shared], request: 'PATCH {R}/x {"data":{"a":null,"o":{"p":null,"z":[null]}}}', headers: merge, body: { data: only({ id: 'x', last_modified: aTimestamp, o: only({ q: 2, z: [null] }) }) } },
+  { name: 'An object replaces a scalar.', given: [...shared], request: 'PATCH {R}/x {"data":{"a":{"b":1}}}', headers: merge, body: { data: { a: { b: 1 } } } },
+  { name: 'Nulls inside a new object are left out.', given: ['record'], request: 'PATCH {R}/r {"data":{"n":{"b":null,"c":1}}}', headers: merge, body: { data: { n: only({ c: 1 }) } } },
+  { name: 'An id that is null is nothing.', given: ['record'], request: 'PATCH {R}/r {"data":{"id":null}}', headers: merge, status: 200, body: { data: { id: 'r' } } },
+  { name: 'A permission that is null is removed.', given: [...shared], request: 'PATCH {R}/x {"permissions":{"read":null}}', headers: merge, body: { permissions: only({ write: ['{alice}'] }) } },
+  { name: 'Removing the writers leaves the caller.', given: [...shared], request: 'PATCH {R}/x {"permissions":{"write":null}}', headers: merge, body: { permissions: { write: ['{alice}'], read: ['{bob}'] } } },
+  { name: 'A list is no merge patch.', given: ['record'], request: 'PATCH {R}/r []', headers: merge, issues: [['body', '']] },
+  { name: 'Permissions by an inherited writer change only those named.', given: ['PUT {B} {"permissions":{"write":["{bob}"]}}', 'PUT {C}', 'PUT {R}/x {"permissions":{"read":["{carol}"]}}'], request: 'bob: PATCH {R}/x {"permissions":{"write":["{bob}"]}}', headers: merge, status: 200, body: { permissions: { read: ['{carol}'] } } },
+]);
+
+describeScenarios('JSON patches', [
+  { name: 'Operations are applied in order.', given: [...shared], request: 'PATCH {R}/x [{"op":"test","path":"/data/a","value":1},{"op":"add","path":"/data/l","value":[1]},{"op":"add","path":"/data/l/-","value":2},{"op":"replace","path":"/data/a","value":3},{"op":"copy","from":"/data/a","path":"/data/c"},{"op":"move","from":"/data/o/p","path":"/data/m"},{"op":"remove","path":"/data/o/q"}]', headers: json, status: 200, body: { data: only({ id: 'x', last_modified: aTimestamp, a: 3, l: [1, 2], c: 3, m: 1, o: only({}) }) } },
+  { name: 'A media type with parameters is fine.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/b","value":1}]', headers: { 'Content-Type': 'application/json-patch+json; charset=utf-8' }, status: 200 },
+  { name: 'No operations bump.', given: ['record'], request: 'PATCH {R}/r []', headers: json, status: 200, body: { data: { a: 1 } } },
+  { name: 'An object is no JSON patch.', given: ['record'], request: 'PATCH {R}/r {"data":{}}', headers: json, issues: [['body', '']] },
+  { name: 'Escapes are understood.', given: ['collection', 'PUT {R}/x {"data":{"a/b":1,"c~d":2}}'], request: 'PATCH {R}/x [{"op":"test","path":"/data/a~1b","value":1},{"op":"remove","path":"/data/c~0d"}]', headers: json, body: { data: only({ id: 'x', last_modified: aTimestamp, 'a/b': 1 }) } },
+  { name: 'A principal is added without a value.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/permissions/read/{bob}"}]', headers: json, body: { permissions: only({ read: ['{bob}'], write: ['{alice}'] }) } },
+  { name: 'A principal is added to any permission without a value.', given: ['collection'], request: 'PATCH {C} [{"op":"add","path":"/permissions/record:create/{bob}"}]', headers: json, body: { permissions: { 'record:create': ['{bob}'] } } },
+  { name: 'A given value of a principal is ignored.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/permissions/read/{bob}","value":"zz"}]', headers: json, body: { permissions: { read: ['{bob}'] } } },
+  { name: 'A principal is removed.', given: [...shared], request: 'PATCH {R}/x [{"op":"remove","path":"/permissions/read/{bob}"}]', headers: json, body: { permissions: only({ write: ['{alice}'] }) } },
+  { name: 'A principal that is not there cannot be removed.', given: [...shared], request: 'PATCH {R}/x [{"op":"remove","path":"/permissions/read/{carol}"}]', headers: json, issues: [['body', null]] },
+  { name: 'A principal can be tested.', given: [...shared], request: 'PATCH {R}/x [{"op":"test","path":"/permissions/read/{bob}","value":"{bob}"}]', headers: json, status: 200 },
+  { name: 'A principal that is not there fails its test.', given: [...shared], request: 'PATCH {R}/x [{"op":"test","path":"/permissions/read/{carol}","value":"{carol}"}]', headers: json, issues: [['body', null]] },
+  { name: 'A group is a principal with escaped slashes.', given: [...shared], request: 'PATCH {R}/x [{"op":"add","path":"/permissions/read/~1buckets~1{b}~1groups~1staff"},{"op":"remove","path":"/permissions/read/{bob}"}]', headers: json, body: { permissions: { read: ['{G}/staff'] } } },
+  { name: 'A whole permission is replaced by a list.', given: [...shared], request: 'PATCH {R}/x [{"op":"replace","path":"/permissions/read","value":["a","b"]}]', headers: json, body: { permissions: { read: unordered('a', 'b') } } },
+  { name: 'A whole permission is replaced by an object.', given: [...shared], request: 'PATCH {R}/x [{"op":"replace","path":"/permissions/read","value":{"a":"a"}}]', headers: json, body: { permissions: { read: ['a'] } } },
+  { name: 'An unknown permission is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/permissions/foo","value":["a"]}]', headers: json, status: 400, errno: 107 },
+  { name: 'A test that fails applies nothing.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/b","value":1},{"op":"test","path":"/data/a","value":2}]', headers: json, issues: [['body', null]], then: [{ request: 'GET {R}/r', body: { data: { b: absent } } }] },
+  { name: 'A target that is not there is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"replace","path":"/data/zz/y","value":1}]', headers: json, issues: [['body', null]] },
+  { name: 'An index out of range is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/l","value":[]},{"op":"add","path":"/data/l/3","value":1}]', headers: json, issues: [['body', null]] },
+  { name: 'A missing value is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/l"}]', headers: json, issues: [['body', null]] },
+  { name: 'A missing source is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"move","path":"/data/l"}]', headers: json, issues: [['body', null]] },
+  { name: 'An operation that is no object is refused.', given: ['record'], request: 'PATCH {R}/r [1]', headers: json, issues: [['body', '0']] },
+  { name: 'An unknown member of an operation is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"remove","path":"/data/a","x":1}]', headers: json, issues: [['body', '0']] },
+  { name: 'An unknown operation is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"remove","path":"/data/a"},{"op":"frobnicate","path":"/data/a"}]', headers: json, issues: [['body', '1.op']] },
+  { name: 'A missing operation is refused.', given: ['record'], request: 'PATCH {R}/r [{"path":"/data/a"}]', headers: json, issues: [['body', '0.op']] },
+  { name: 'A missing path is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"remove"}]', headers: json, issues: [['body', '0.path']] },
+  { name: 'A path without slash is refused.', given: ['record'], request: 'PATCH {R}/r [{"op":"remove","path":"data"}]', headers: json, issues: [['body', '0.path']] },
+  { name: 'Removed data are empty data.', given: ['record'], request: 'PATCH {R}/r [{"op":"remove","path":"/data"}]', headers: json, status: 200, body: { data: only({ id: 'r', last_modified: aTimestamp }) } },
+  { name: 'Replaced data keep the id.', given: ['record'], request: 'PATCH {R}/r [{"op":"replace","path":"/data","value":{"z":1}}]', headers: json, body: { data: only({ id: 'r', last_modified: aTimestamp, z: 1 }) } },
+  { name: 'The id cannot be replaced.', given: ['record'], request: 'PATCH {R}/r [{"op":"replace","path":"/data/id","value":"s"}]', headers: json, issues: [['body', 'id']] },
+  { name: 'Other members of the document are dropped.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/other","value":1}]', headers: json, status: 200 },
+  { name: 'The result is checked like that of any patch.', given: ['bucket', 'PUT {G}/g'], request: 'PATCH {G}/g [{"op":"add","path":"/data/members/-","value":5}]', headers: json, issues: [['body', 'members.0']] },
+  { name: 'An inherited writer who patches data leaves the permissions alone.', given: ['PUT {B} {"permissions":{"write":["{bob}"]}}', 'PUT {C}', 'PUT {R}/x {"permissions":{"read":["{carol}"]}}', { request: 'bob: PATCH {R}/x [{"op":"add","path":"/data/b","value":1}]', headers: json }], request: 'GET {R}/x', body: { permissions: only({ read: ['{carol}'], write: unordered('{alice}', '{bob}') }) } },
+  { name: 'A JSON patch without a body is refused.', given: ['record'], request: 'PATCH {R}/r', headers: json, status: 400, errno: 107 },
+]);
+
+describeScenarios('what a patch answers', [
+  { name: 'Light shows what changed.', given: [...shared], request: 'PATCH {R}/x {"data":{"a":2,"o":{"p":1,"q":2},"n":1}}', headers: behave('light'), status: 200, body: only({ data: only({ a: 2, n: 1 }) }), gives: { etag: anEtag } },
+  { name: 'Light shows the timestamp when one was sent.', given: ['record'], request: 'PATCH {R}/r {"data":{"last_modified":9000000000000}}', headers: behave('light'), body: only({ data: only({ last_modified: 9_000_000_000_000 }) }) },
+  { name: 'Diff shows what differs from what was sent.', given: ['bucket', 'PUT {C}'], request: 'PATCH {C} {"data":{"cache_expires":"12","a":1}}', headers: behave('diff'), status: 200, body: only({ data: { cache_expires: 12, a: absent } }) },
+  { name: 'Diff shows the timestamp that was not honoured.', given: ['record'], request: 'PATCH {R}/r {"data":{"last_modified":1}}', headers: behave('diff'), body: only({ data: { last_modified: aTimestamp } }) },
+  { name: 'Full is what is shown anyway.', given: ['record'], request: 'PATCH {R}/r {"data":{}}', headers: behave('full'), body: { data: { id: 'r', a: 1 }, permissions: {} } },
+  { name: 'Another letter case is refused.', given: ['record'], request: 'PATCH {R}/r {"data":{}}', headers: behave('Light'), issues: [['header', 'Response-Behavior']] },
+  { name: 'Light shows what a JSON patch changed, and the timestamp.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/b","value":1}]', headers: { ...json, ...behave('light') }, body: only({ data: only({ b: 1, last_modified: aTimestamp }) }) },
+  { name: 'Diff shows the timestamp only after a JSON patch.', given: ['record'], request: 'PATCH {R}/r [{"op":"add","path":"/data/b","value":1}]', headers: { ...json, ...behave('diff') }, body: only({ data: only({ last_modified: aTimestamp }) }) },
+]);

@@ -1,0 +1,76 @@
+// Preconditions, 304 and 412 (protocol: conditional.md).
+import { absent, aTimestamp, ids, only } from './match.ts';
+import { describeScenarios, type Step } from './scenarios.ts';
+
+const one: Step = { request: 'PUT {R}/x {"data":{"a":1}}', save: 'x' };
+const list: Step = { request: 'GET {R}', save: 'l' };
+const given = ['collection', one] as const;
+const when = (value: string): Record<string, string> => ({ 'If-Match': value });
+const unless = (value: string): Record<string, string> => ({ 'If-None-Match': value });
+const existing = { errno: 114, error: 'Precondition Failed', details: only({ existing: only({ id: 'x', a: 1, last_modified: '{x.time}' }) }) };
+const bare = { errno: 114, details: absent };
+
+describeScenarios('preconditions on objects', [
+  { name: 'GET of an unchanged object is 304.', given: [...given], request: 'GET {R}/x', headers: unless('{x.etag}'), status: 304, gives: { etag: '{x.etag}', 'last-modified': '{x.modified}', 'cache-control': 'no-cache, no-store' } },
+  { name: 'HEAD of an unchanged object is 304.', given: [...given], request: 'HEAD {R}/x', headers: unless('{x.etag}'), status: 304 },
+  { name: 'GET of a changed object is normal.', given: [...given], request: 'GET {R}/x', headers: unless('"1000"'), status: 200 },
+  { name: 'A 304 can be read across origins.', given: [...given], request: 'GET {R}/x', headers: { ...unless('{x.etag}'), Origin: 'https://a.example' }, status: 304, gives: { 'access-control-allow-origin': '*' } },
+  { name: 'GET with If-None-Match: * is 412.', given: [...given], request: 'GET {R}/x', headers: unless('*'), status: 412, body: existing },
+  { name: 'If-None-Match with a timestamp means nothing for writes.', given: [...given], request: 'PUT {R}/x', headers: unless('{x.etag}'), status: 200 },
+  { name: 'PUT with If-None-Match: * creates.', given: ['collection'], request: 'PUT {R}/x', headers: unless('*'), status: 201 },
+  { name: 'PUT with If-None-Match: * refuses to replace and shows what is there.', given: [...given], request: 'PUT {R}/x', headers: unless('*'), status: 412, body: existing, gives: { etag: '{x.etag}', 'last-modified': '{x.modified}' } },
+  { name: 'PATCH and DELETE with If-None-Match: * are refused.', given: [...given], request: 'PATCH {R}/x {"data":{}}', headers: unless('*'), status: 412, body: existing, then: [{ request: 'DELETE {R}/x', headers: unless('*'), status: 412 }] },
+  { name: 'PUT with the current timestamp proceeds.', given: [...given], request: 'PUT {R}/x', headers: when('{x.etag}'), status: 200 },
+  { name: 'PATCH with the current timestamp proceeds.', given: [...given], request: 'PATCH {R}/x {"data":{}}', headers: when('{x.etag}'), status: 200 },
+  { name: 'DELETE with the current timestamp proceeds.', given: [...given], request: 'DELETE {R}/x', headers: when('{x.etag}'), status: 200 },
+  { name: 'GET with the current timestamp proceeds.', given: [...given], request: 'GET {R}/x', headers: when('{x.etag}'), status: 200 },
+  { name: 'An older timestamp is refused.', given: [...given], request: 'PUT {R}/x', headers: when('"1000"'), status: 412, body: existing },
+  { name: 'A newer timestamp is refused too.', given: [...given], request: 'PATCH {R}/x {"data":{}}', headers: when('"9000000000000"'), status: 412, body: existing },
+  { name: 'DELETE with another timestamp is refused.', given: [...given], request: 'DELETE {R}/x', headers: when('"1000"'), status: 412, body: existing, then: [{ request: 'GET {R}/x', status: 200 }] },
+  { name: 'GET with another timestamp is refused.', given: [...given], request: 'GET {R}/x', headers: when('"1000"'), status: 412 },
+  { name: 'If-Match: * is met by what exists.', given: [...given], request: 'PUT {R}/x', headers: when('*'), status: 200 },
+  { name: 'If-Match: * is not met by what does not exist.', given: ['collection'], request: 'PUT {R}/x', headers: when('*'), status: 412, body: bare },
+  { name: 'A timestamp is not met by what does not exist.', given: ['collection'], request: 'PUT {R}/x', headers: when('"1000"'), status: 412, body: bare },
+  { name: 'PATCH, DELETE and GET of what does not exist are 404.', given: ['collection'], request: 'PATCH {R}/x {"data":{}}', headers: when('"1000"'), status: 404, then: [{ request: 'DELETE {R}/x', headers: when('*'), status: 404 }, { request: 'GET {R}/x', headers: when('"1000"'), status: 404 }, { request: 'GET {R}/x', headers: unless('"1000"'), status: 404 }, { request: 'GET {R}/x', headers: unless('*'), status: 404 }] },
+  { name: 'A tombstone does not count for If-None-Match: *.', given: [...given, 'DELETE {R}/x'], request: 'PUT {R}/x', headers: unless('*'), status: 201 },
+  { name: 'The timestamp of a tombstone brings the object back.', given: [...given, { request: 'DELETE {R}/x', save: 'd' }], request: 'PUT {R}/x', headers: when('{d.etag}'), status: 201 },
+  { name: 'Another timestamp does not bring it back.', given: [...given, 'DELETE {R}/x'], request: 'PUT {R}/x', headers: when('{x.etag}'), status: 412, body: bare },
+  { name: 'If-Match: * does not see a tombstone.', given: [...given, 'DELETE {R}/x'], request: 'PUT {R}/x', headers: when('*'), status: 412 },
+  { name: 'Both headers: If-None-Match: * comes first.', given: [...given], request: 'PUT {R}/x', headers: { ...unless('*'), ...when('{x.etag}') }, status: 412 },
+  { name: 'A creator who is no writer gets 412, not 403.', given: ['bucket', 'PUT {C} {"permissions":{"record:create":["{bob}"]}}', one], request: 'bob: PUT {R}/x', headers: unless('*'), status: 412, body: { details: { existing: { id: 'x' } } } },
+  { name: 'Without the right to create it is 403.', given: [...given], request: 'bob: PUT {R}/x', headers: unless('*'), status: 403 },
+  { name: 'A failed precondition changes nothing.', given: [...given], request: 'PUT {R}/x {"data":{"b":2}}', headers: when('"1000"'), status: 412, then: [{ request: 'GET {R}/x', body: { data: { a: 1, b: absent } }, gives: { etag: '{x.etag}' } }] },
+  { name: 'Access comes before preconditions.', given: [...given], request: 'bob: PUT {R}/x', headers: when('"1000"'), status: 403 },
+  { name: 'The precondition comes before the id in the data.', given: [...given], request: 'PUT {R}/x {"data":{"id":"y"}}', headers: when('"1000"'), status: 412 },
+]);
+
+describeScenarios('preconditions on lists', [
+  { name: 'GET of an unchanged list is 304.', given: [...given, list], request: 'GET {R}', headers: unless('{l.etag}'), status: 304, gives: { etag: '{l.etag}' } },
+  { name: 'HEAD of an unchanged list is 304.', given: [...given, list], request: 'HEAD {R}', headers: unless('{l.etag}'), status: 304 },
+  { name: 'GET of a changed list is normal.', given: [...given, list, 'PUT {R}/y'], request: 'GET {R}', headers: unless('{l.etag}'), status: 200 },
+  { name: 'GET with If-Match and another timestamp is 412 without details.', given: [...given, list, 'PUT {R}/y'], request: 'GET {R}', headers: when('{l.etag}'), status: 412, body: bare },
+  { name: 'GET with If-Match and the timestamp of the list proceeds.', given: [...given, list], request: 'GET {R}?_since=5', headers: when('{l.etag}'), status: 200 },
+  { name: 'A list always exists.', given: [...given], request: 'GET {R}', headers: unless('*'), status: 412, then: [{ request: 'DELETE {R}', headers: unless('*'), status: 412 }, { request: 'GET {R}', headers: when('*'), status: 200 }] },
+  { name: 'DELETE of a changed list is refused.', given: [...given, list, 'PUT {R}/y'], request: 'DELETE {R}', headers: when('{l.etag}'), status: 412, then: [{ request: 'HEAD {R}', gives: { 'total-objects': '2' } }] },
+  { name: 'DELETE of an unchanged list proceeds.', given: [...given, list], request: 'DELETE {R}', headers: when('{l.etag}'), status: 200, body: { data: ids('x') } },
+  { name: 'POST with If-None-Match: * and no id creates.', given: ['collection'], request: 'POST {R}', headers: unless('*'), status: 201 },
+  { name: 'POST with If-None-Match: * and a free id creates.', given: ['collection'], request: 'POST {R} {"data":{"id":"x"}}', headers: unless('*'), status: 201 },
+  { name: 'POST with If-None-Match: * and a taken id is refused.', given: [...given], request: 'POST {R} {"data":{"id":"x"}}', headers: unless('*'), status: 412, body: existing },
+  { name: 'POST compares with the list when nothing is there.', given: [...given, list], request: 'POST {R} {"data":{"id":"y"}}', headers: when('{l.etag}'), status: 201, then: [{ request: 'POST {R} {"data":{"id":"z"}}', headers: when('{l.etag}'), status: 412, body: bare }] },
+  { name: 'POST of a taken id compares with the object.', given: [...given, 'PUT {R}/y'], request: 'POST {R} {"data":{"id":"x"}}', headers: when('{x.etag}'), status: 200, then: [{ request: 'POST {R} {"data":{"id":"x"}}', headers: when('"1000"'), status: 412, body: existing }] },
+  { name: 'POST with If-Match: * is refused when nothing is there.', given: ['collection'], request: 'POST {R}', headers: when('*'), status: 412 },
+]);
+
+describeScenarios('malformed preconditions', [
+  ...['1000', 'W/"1000"', '"1000", "2000"', '""', 'abc', '"-5"', '*x', '"abc"'].flatMap((value) => [
+    { name: `If-Match: ${value} is refused.`, given: [...given], request: 'GET {R}/x', headers: when(value), issues: [['header', 'If-Match']] as const },
+    { name: `If-None-Match: ${value} is refused.`, given: [...given], request: 'PUT {R}/x', headers: unless(value), issues: [['header', 'If-None-Match']] as const },
+  ]),
+  { name: 'The syntax of headers comes before existence.', given: ['collection'], request: 'GET {R}/x', headers: when('abc'), issues: [['header', 'If-Match']] },
+  { name: 'Access comes before the syntax of headers.', given: [...given], request: 'bob: GET {R}/x', headers: when('abc'), status: 403 },
+]);
+
+describeScenarios('preconditions in the default bucket', [
+  { name: 'A 412 in the default bucket shows what is there.', given: [{ request: 'PUT /buckets/default/collections/c/records/x {"data":{"a":1}}', save: 'x' }], request: 'PUT /buckets/default/collections/c/records/x', headers: unless('*'), status: 412, body: { details: { existing: { id: 'x', a: 1, last_modified: aTimestamp } } } },
+  { name: 'A 304 in the default bucket has its ETag.', given: [{ request: 'PUT /buckets/default/collections/c/records/x', save: 'x' }], request: 'GET /buckets/default/collections/c/records/x', headers: { ...unless('{x.etag}'), Origin: 'https://a.example' }, status: 304, gives: { etag: '{x.etag}', 'access-control-allow-origin': '*' } },
+], { settings: { includes: 'default_bucket' } });
