@@ -17,9 +17,10 @@ export interface ServerOptions {
   readonly json: JsonLimits;
   readonly bodyLimitBytes: number;
   readonly headerLimitBytes: number;
-  /** Seconds for the headers, for the whole request, and for an idle connection. */
+  /** Seconds for the headers, for the whole request to arrive, for silence during it, and for an idle connection. */
   readonly headersTimeoutSeconds: number;
   readonly requestTimeoutSeconds: number;
+  readonly silenceTimeoutSeconds: number;
   readonly idleTimeoutSeconds: number;
   /** Addresses whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
@@ -39,6 +40,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     rewriteUrl: () => '/',
     keepAliveTimeout: options.idleTimeoutSeconds * 1000,
     requestTimeout: options.requestTimeoutSeconds * 1000,
+    connectionTimeout: options.silenceTimeoutSeconds * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { maxHeaderSize: headerLimitBytes, headersTimeout: options.headersTimeoutSeconds * 1000 },

@@ -175,6 +175,8 @@ class Run {
 /** What holds for every answer, whatever was asked. */
 function checkAlways(method: string, { status, headers, body, text }: TestResponse): readonly string[] {
   const faults: string[] = [];
+  // A heartbeat that is not well answers with its own body, and no client is to come back for it.
+  if (text.startsWith('{"storage":')) return [];
   const isEmpty = method === 'HEAD' || status === 304 || status === 204;
   if (isEmpty && text !== '') faults.push('expected no body');
   if (status >= 400 && !isEmpty) {

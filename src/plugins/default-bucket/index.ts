@@ -48,7 +48,8 @@ async function resolve(
   collectionIds: IdGenerator | undefined,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed');
+  // Using it creates it, so that not even reading is allowed.
+  if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const id = personalBucketId(secret, caller.userId);
   const below = path.slice(alias.length);
   const [, resource, childId, ...rest] = below.split('/');
