@@ -70,7 +70,10 @@ export async function deleteCollection(
       await writer.permission.deleteObjectPermissions([uri]);
       const ids = { bucket_id: bucket, collection_id: collection };
       const { old, tombstone } = deletion;
-      await cascade({ action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous }, writer);
+      await cascade(
+        { action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous },
+        writer,
+      );
       return 'done';
     }),
   );

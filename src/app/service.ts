@@ -63,7 +63,9 @@ async function initializeSchemas({ databases, cache }: OpenBackends, isReadonly:
   for (const database of databases) {
     const steps = await database.initializeSchema({ dryRun: isReadonly });
     if (isReadonly && steps.length > 0) {
-      throw new Error(`The ${database.name} database needs a migration, which a read-only instance must not do; run coffer migrate from a writable one.`);
+      throw new Error(
+        `The ${database.name} database needs a migration, which a read-only instance must not do; run coffer migrate from a writable one.`,
+      );
     }
   }
   await cache.initializeSchema({ dryRun: false });

@@ -48,7 +48,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => answer(options, request, reply);
+  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    answer(options, request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
   server.setErrorHandler((error: { code?: string }, request, reply) =>
@@ -123,7 +124,8 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: import('n
   }
   const [status, key] = brokenRequests[error.code ?? ''] ?? [400, 'badRequest'];
   const { publicMessage } = new ServiceError(key);
-  const reason = status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
+  const reason =
+    status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
   const errno = status === 431 ? 113 : status === 408 ? 999 : 107;
   const body = JSON.stringify({ code: status, errno, error: reason, message: publicMessage });
   socket.end(

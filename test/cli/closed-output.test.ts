@@ -11,7 +11,12 @@ test('the server ends at SIGTERM although the reader of its log is gone', async 
   const workspace = await Workspace.create();
   const child = spawn(process.execPath, [executable, 'start', '--config', workspace.config, '--port', '0'], {
     cwd: workspace.folder,
-    env: { PATH: process.env['PATH'], ...workspace.environment('memory'), SVC_LOG_LEVEL: 'info', SVC_LOG_FORMAT: 'json' },
+    env: {
+      PATH: process.env['PATH'],
+      ...workspace.environment('memory'),
+      SVC_LOG_LEVEL: 'info',
+      SVC_LOG_FORMAT: 'json',
+    },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const exited = once(child, 'exit');

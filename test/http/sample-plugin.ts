@@ -11,7 +11,8 @@ const note: ResourceKind = {
   flavour: 'user',
   idGenerator: 'RelaxedUUID',
   checkAttributes(attributes, complain) {
-    if (Object.hasOwn(attributes, 'text') && typeof attributes['text'] !== 'string') complain('text', 'expected a text');
+    if (Object.hasOwn(attributes, 'text') && typeof attributes['text'] !== 'string')
+      complain('text', 'expected a text');
     return attributes;
   },
 };
@@ -56,7 +57,8 @@ export const samplePlugin = definePlugin({
         operations: {
           GET: {
             id: 'hello',
-            handle: ({ ids, caller }) => Promise.resolve(jsonResponse(200, { hello: ids['name'] ?? '', you: caller.userId ?? null })),
+            handle: ({ ids, caller }) =>
+              Promise.resolve(jsonResponse(200, { hello: ids['name'] ?? '', you: caller.userId ?? null })),
           },
         },
       },

@@ -66,7 +66,9 @@ async function resolve(
       await createIfMissing(session, { list, id: childId, uri: `${uri}/collections/${childId}` }, caller);
     }
   } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
-    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', { details: { id, resource_name: 'bucket' } });
+    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {
+      details: { id, resource_name: 'bucket' },
+    });
   }
   return { path: uri + below, request: replaceAliasInBody(request, below === '' ? id : undefined) };
 }
