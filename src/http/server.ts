@@ -1,6 +1,7 @@
 // The shell around the service: Fastify listens, limits and times what clients send; each request becomes a value for
 // the runner, and the answer goes back as it is.
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { JsonLimits } from '../base/json.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -52,9 +53,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     answer(options, request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
-  server.setErrorHandler((error: { code?: string }, request, reply) =>
-    send(reply, options.dispatcher.refuse(toServiceRequest(options, request), translate(error))),
-  );
+  server.setErrorHandler((error: { code?: string }, incoming, reply) => {
+    const request = toServiceRequest(options, incoming);
+    return send(reply, request, options.dispatcher.refuse(request, translate(error)));
+  });
   return server;
 }
 
@@ -63,7 +65,7 @@ async function answer(options: ServerOptions, incoming: FastifyRequest, reply: F
   const request = toServiceRequest(options, incoming);
   const { response, userId } = await runRequest(options.runner, request);
   logSummary(options.logger, { request, response, userId, milliseconds: performance.now() - started });
-  return send(reply.header('X-Request-Id', request.id), response);
+  return send(reply, request, response);
 }
 
 function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): ServiceRequest {
@@ -90,11 +92,11 @@ function decodeTarget(url: string): string {
   return Buffer.from(url, 'latin1').toString('utf8');
 }
 
-function send(reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply {
-  reply.code(status);
+function send(reply: FastifyReply, { id }: ServiceRequest, { status, headers, body }: ServiceResponse): FastifyReply {
+  reply.code(status).header('X-Request-Id', id);
   for (const name in headers) {
     if (status === 304 && name === 'Content-Type') continue;
-    reply.header(name, headers[name] as string | string[]);
+    reply.header(name, headers[name]);
   }
   return reply.send(status === 304 || status === 204 ? '' : body);
 }
@@ -117,7 +119,7 @@ const brokenRequests: Readonly<Record<string, [number, ErrorKey]>> = {
 };
 
 /** What cannot even be parsed as HTTP gets the standard body all the same, and the connection ends. */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket): void {
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

@@ -31,8 +31,15 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
     [`${kind}_url`, file],
   ]);
   // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
-  const settings = { sqlite_synchronous: 'OFF', ...Object.fromEntries(backends), ...options.settings };
+  const settings: Record<string, string> = {
+    sqlite_synchronous: 'OFF',
+    ...Object.fromEntries(backends),
+    ...options.settings,
+  };
   try {
+    // A read-only service does not make a store, it finds the one that a writable service has left.
+    if (settings['readonly'] !== undefined)
+      await (await startTestService({ settings: { ...settings, readonly: 'false' } })).close();
     const service = await startTestService({ ...options, settings });
     return {
       ...service,
