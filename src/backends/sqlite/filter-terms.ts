@@ -93,12 +93,7 @@ function compileComparison(path: string, accepted: number, value: JsonValue): Co
     sql: `(? >> CASE WHEN instr(?, json_type(e.data, ?))
       THEN 1 + ifnull(json_extract(e.data, ?) > ?, 0) - ifnull(json_extract(e.data, ?) < ?, 0)
       WHEN instr(?, json_type(e.data, ?)) THEN 0 ELSE 2 END) & 1`,
-    parameters: [
-      accepted,
-      ...[typeNames[rank]!, path],
-      ...[path, bound, path, bound],
-      ...[typeNames.slice(0, rank).join(' '), path],
-    ],
+    parameters: [accepted, typeNames[rank]!, path, path, bound, path, bound, typeNames.slice(0, rank).join(' '), path],
   };
 }
 

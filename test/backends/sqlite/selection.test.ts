@@ -410,8 +410,8 @@ describe('statements', () => {
       { numRuns: 2000 },
     );
     connection.close();
-    console.log(sql.size);
-    expect(sql.size).toBeLessThan(600);
+
+    expect(sql.size).toBeLessThan(400);
   });
 });
 
