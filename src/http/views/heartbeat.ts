@@ -24,12 +24,14 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       name: 'heartbeat',
       path: '/__heartbeat__',
       isResource: false,
+      ignoresCaller: true,
       operations: { GET: { id: '__heartbeat__', handle: check }, HEAD: { id: 'head___heartbeat__', handle: check } },
     },
     {
       name: 'lbheartbeat',
       path: '/__lbheartbeat__',
       isResource: false,
+      ignoresCaller: true,
       operations: {
         GET: { id: '__lbheartbeat__', handle: alive },
         HEAD: { id: 'head___lbheartbeat__', handle: alive },
