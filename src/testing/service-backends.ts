@@ -26,14 +26,13 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
   const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = path.join(folder, 'coffer.sqlite3');
   const kinds = ['storage', 'permission', 'cache'];
-  const backends = kinds.flatMap((kind) => [
-    [`${kind}_backend`, 'sqlite'],
-    [`${kind}_url`, file],
-  ]);
+  const backends = kinds.flatMap((kind) => {
+    return [[`${kind}_backend`, 'sqlite'] as const, [`${kind}_url`, file] as const];
+  });
   // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
   const settings: Record<string, string> = {
     sqlite_synchronous: 'OFF',
-    ...Object.fromEntries(backends),
+    ...Object.fromEntries<string>(backends),
     ...options.settings,
   };
   try {

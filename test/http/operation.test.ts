@@ -252,7 +252,7 @@ function exchangeRaw(address: string, bytes: string): Promise<string> {
 }
 
 describeScenarios(
-  'readable lists',
+  'the retry hint',
   [
     {
       name: 'A retry hint comes with conflicts.',
