@@ -31,10 +31,14 @@ export const backendSettings = {
     default: undefined,
     isSecret: true,
   }),
-  cache_url: setting(optional(databaseUrl), 'File of the SQLite cache; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
+  cache_url: setting(
+    optional(databaseUrl),
+    'File of a SQLite database beside which the cache is kept, in a file of its own; data/coffer.sqlite3 unless set.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
