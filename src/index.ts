@@ -21,7 +21,21 @@ export type { Clock } from './base/clock.ts';
 export type { AuthenticationPolicy, Credentials, PolicyContext, PolicyFactory } from './contracts/authentication.ts';
 export type { CacheBackend } from './contracts/cache.ts';
 export type { Database, Transaction } from './contracts/database.ts';
-export type { BoundPattern, BoundPermission, ObjectPermissions, PermissionBackend, PermissionReader, PermissionWriter } from './contracts/permission.ts';
+export type {
+  BoundPattern,
+  BoundPermission,
+  ObjectPermissions,
+  PermissionBackend,
+  PermissionReader,
+  PermissionWriter,
+} from './contracts/permission.ts';
 export type { Deletion, LockedState, Page, StorageBackend, StorageReader, StorageWriter } from './contracts/storage.ts';
-export { BackendError, BackendUnavailable, IntegrityError, ReadonlyError, TransactionConflict, UnicityError } from './contracts/errors.ts';
+export {
+  BackendError,
+  BackendUnavailable,
+  IntegrityError,
+  ReadonlyError,
+  TransactionConflict,
+  UnicityError,
+} from './contracts/errors.ts';
 export type { Logger } from './contracts/logger.ts';

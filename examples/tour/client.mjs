@@ -54,10 +54,13 @@ export class Client {
   async request(method, path, { body, headers = {}, expect } = {}) {
     const url = /^https?:/.test(path) ? path : `${this.api}${path}`;
     const hasBody = body !== undefined;
-    const response = await fetch(url, {
+    const init = {
       method,
       headers: { ...this.credentials, ...(hasBody ? { 'Content-Type': 'application/json' } : {}), ...headers },
       body: hasBody ? JSON.stringify(body) : null,
+    };
+    const response = await fetch(url, init).catch((/** @type {unknown} */ cause) => {
+      throw new Error(`${url} cannot be reached`, { cause });
     });
     const text = await response.text();
     const shownPath = url.startsWith(this.api) ? url.slice(this.api.length) : url;

@@ -1,7 +1,10 @@
 // Two devices of one user, each with kinto.js and a database of its own. kinto.js is the unmodified package `kinto`
 // from npm; in a browser it keeps its records in IndexedDB, here in an IndexedDB that lives in memory.
+import { createRequire } from 'node:module';
 import 'fake-indexeddb/auto';
-import kinto from 'kinto';
+
+/** The package is CommonJS, and what counts is its `default`. @type {typeof import('kinto')} */
+const { default: Kinto } = createRequire(import.meta.url)('kinto');
 
 /**
  * @typedef {{ id: string, last_modified?: number, [field: string]: unknown }} LocalRecord
@@ -16,10 +19,10 @@ import kinto from 'kinto';
  * @property {readonly { id: string }[]} resolved
  * @property {readonly { message: string }[]} errors
  *
- * @typedef {{ type: string, local: LocalRecord, remote: LocalRecord }} Conflict
+ * @typedef {{ type: 'incoming' | 'outgoing', local: LocalRecord, remote: LocalRecord }} Conflict
  *
  * @typedef {object} Device a collection that works without a network and synchronises when told to
- * @property {(record: object) => Promise<{ data: LocalRecord }>} create
+ * @property {(record: { [field: string]: unknown }) => Promise<{ data: LocalRecord }>} create
  * @property {(record: LocalRecord, options?: { patch: boolean }) => Promise<{ data: LocalRecord }>} update
  * @property {(id: string) => Promise<unknown>} delete
  * @property {(id: string) => Promise<{ data: LocalRecord }>} get
@@ -29,7 +32,7 @@ import kinto from 'kinto';
  */
 
 /** What to do when both sides have changed a record. */
-export const strategies = kinto.default.syncStrategy;
+export const strategies = Kinto.syncStrategy;
 
 /**
  * A device that knows nothing yet.
@@ -43,7 +46,7 @@ export const strategies = kinto.default.syncStrategy;
  * @returns {Device}
  */
 export function createDevice({ name, remote, authorization, bucket, collection }) {
-  const store = new kinto.default({
+  const store = new Kinto({
     remote,
     bucket,
     headers: { Authorization: authorization },
@@ -60,7 +63,5 @@ export function createDevice({ name, remote, authorization, bucket, collection }
  * @returns {Record<string, unknown>[]}
  */
 export function comparable(records) {
-  return records
-    .map(({ _status, ...record }) => record)
-    .toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return records.map(({ _status, ...record }) => record).toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }

@@ -24,6 +24,6 @@ export function readLanguages() {
       ...(iso6392B === undefined ? {} : { part2b: iso6392B }),
       ...(iso6392T === undefined ? {} : { part2t: iso6392T }),
     };
-    return { id, name, type, scope, letters: [...name].length, parts, codes };
+    return { id, name, type, scope, letters: name.length, parts, codes };
   });
 }

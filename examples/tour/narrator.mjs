@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 /** @typedef {import('./client.mjs').Answer} Answer */
 
 const barWidth = 40;
-const bodyLimit = 220;
+const bodyLimit = 260;
 const shownHeaders = ['ETag', 'Total-Objects', 'Next-Page'];
 
 /** Tells what happens. */
@@ -80,5 +80,7 @@ export class Narrator {
 
 /** @param {string} text @param {number} [limit] */
 function shorten(text, limit = bodyLimit) {
-  return text.length <= limit ? text : `${text.slice(0, limit)} …`;
+  // Ids of users are long and say nothing to a reader; the beginning tells them apart.
+  const readable = text.replaceAll(/(basicauth:[0-9a-f]{6})[0-9a-f]+/g, '$1…');
+  return readable.length <= limit ? readable : `${readable.slice(0, limit)} …`;
 }

@@ -40,6 +40,11 @@ function print(text) {
   process.stdout.write(text);
 }
 
+/** @param {string} text */
+function complain(text) {
+  process.stderr.write(text);
+}
+
 /** @param {{ url: string | undefined, keep: boolean }} options */
 async function run({ url, keep }) {
   // With this setting the server also tells users what they may do.
@@ -49,12 +54,9 @@ async function run({ url, keep }) {
     print(`Coffer at ${api}${server === undefined ? '' : `, data in ${server.folder}`}\n`);
     const tour = prepare({ api, narrator: new Narrator({ write: print, isTerminal: process.stdout.isTTY }) });
     const begin = performance.now();
-    try {
-      await takeTour(tour);
-    } finally {
-      if (keep) print(`\nKept: ${api}${tour.bucket}, user ${tour.owner.name}, password ${tour.owner.password}\n`);
-      else if (server === undefined) await cleanUp(tour);
-    }
+    await takeTour(tour);
+    if (keep) print(`\nKept: ${api}${tour.bucket}, user ${tour.owner.name}, password ${tour.owner.password}\n`);
+    else await cleanUp(tour);
     print(`\nThat was the tour, ${((performance.now() - begin) / 1000).toFixed(0)} s.\n`);
   } finally {
     await server?.stop();
@@ -67,7 +69,7 @@ async function main() {
   try {
     options = readOptions();
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+    complain(`${describe(error)}\n\n${usage}\n`);
     return 2;
   }
   if (options === undefined) {
@@ -77,8 +79,19 @@ async function main() {
   // Ends what was begun, the server included.
   process.once('SIGINT', () => process.exit(130));
   process.once('SIGTERM', () => process.exit(143));
-  await run(options);
-  return 0;
+  try {
+    await run(options);
+    return 0;
+  } catch (error) {
+    complain(`\nThe tour stops here: ${describe(error)}\n`);
+    return 1;
+  }
+}
+
+/** The error and what it came from. @param {unknown} error @returns {string} */
+function describe(error) {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`;
 }
 
 process.exitCode = await main();

@@ -110,7 +110,11 @@ async function openMemory(clock: Clock): Promise<OpenDatabase> {
 
 async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
   const { createMemoryCache } = await import('../backends/memory/cache.ts');
-  return createMemoryCache({ clock, prefix: settings.get('cache_prefix'), maxSizeBytes: settings.get('cache_max_size_bytes') });
+  return createMemoryCache({
+    clock,
+    prefix: settings.get('cache_prefix'),
+    maxSizeBytes: settings.get('cache_max_size_bytes'),
+  });
 }
 
 async function openSqlite(path: string, settings: Settings, clock: Clock): Promise<OpenDatabase> {

@@ -1,5 +1,6 @@
 // The log: one structured line per event. JSON lines follow the MozLog layout (settings.md §9 of the protocol), so that
 // existing log pipelines read them; on a terminal the lines are made for people.
+import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
@@ -30,8 +31,43 @@ const redacted = [
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
-  const output = destination ?? pino.destination({ dest: 1, sync: isPretty });
-  return pino(options, isPretty ? prettyStream(output) : output);
+  const output = destination ?? openOutput(isPretty);
+  const logger = pino(options, isPretty ? prettyStream(output) : output);
+  if (output instanceof EventEmitter) outputs.set(logger, output as Output);
+  return logger;
+}
+
+type Output = ReturnType<typeof openOutput>;
+
+/** Standard output; lines for people are written at once, others when there is time. */
+function openOutput(isSync: boolean): ReturnType<typeof pino.destination> {
+  return pino.destination({ dest: 1, sync: isSync });
+}
+
+const outputs = new WeakMap<Logger, Output>();
+const closeTimeoutMs = 500;
+
+/**
+ * Writes what is buffered and lets go of the output. Resolves soon even when nobody reads it any more; exiting without
+ * this would then wait for the reader for ever.
+ */
+export async function closeLogger(logger: Logger): Promise<void> {
+  const output = outputs.get(logger);
+  if (output === undefined) return;
+  outputs.delete(logger);
+  const closed = new Promise<void>((resolve) => {
+    output.once('close', () => {
+      resolve();
+    });
+  });
+  const late = new Promise<void>((resolve) => {
+    setTimeout(() => {
+      output.destroy();
+      resolve();
+    }, closeTimeoutMs);
+  });
+  output.end();
+  await Promise.race([closed, late]);
 }
 
 function prettyOptions({ level, name }: LoggerSettings): LoggerOptions {

@@ -7,8 +7,15 @@ import { anonymous } from '../engine/caller.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 
-/** Creates or upgrades what the backends need; answers with a line for each step done, or to be done. */
+/**
+ * Creates or upgrades what the backends need; answers with a line for each step done, or to be done.
+ *
+ * @throws Error in read-only mode, unless it is a dry run
+ */
 export async function migrate(settings: Settings, options: { readonly dryRun: boolean }): Promise<readonly string[]> {
+  if (settings.get('readonly') && !options.dryRun) {
+    throw new Error('readonly is set: storage and permissions must not be migrated from a read-only instance.');
+  }
   const backends = await openBackends(settings, systemClock);
   try {
     const steps = [...(await backends.cache.initializeSchema(options))];
@@ -63,7 +70,10 @@ export async function deleteCollection(
       await writer.permission.deleteObjectPermissions([uri]);
       const ids = { bucket_id: bucket, collection_id: collection };
       const { old, tombstone } = deletion;
-      await cascade({ action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous }, writer);
+      await cascade(
+        { action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous },
+        writer,
+      );
       return 'done';
     }),
   );

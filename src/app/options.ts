@@ -80,6 +80,7 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' |
     headerLimitBytes: settings.get('max_header_size'),
     headersTimeoutSeconds: settings.get('header_timeout_seconds'),
     requestTimeoutSeconds: settings.get('body_timeout_seconds'),
+    silenceTimeoutSeconds: settings.get('request_timeout_seconds'),
     idleTimeoutSeconds: settings.get('idle_timeout_seconds'),
     trustedProxies: settings.get('trusted_proxies'),
     scheme: settings.get('http_scheme'),

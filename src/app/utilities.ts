@@ -40,7 +40,10 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       projectDocs: settings.get('project_docs'),
       httpApiVersion: settings.get('http_api_version'),
       versionPrefix: engine.versionPrefix,
-      configFile: settings.file === null ? null : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
+      configFile:
+        settings.file === null
+          ? null
+          : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
       endOfService: settings.get('eos')?.text,
       publicSettings: publicSettings(settings),
       capabilities: coreCapabilities(options),

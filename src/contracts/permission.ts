@@ -45,7 +45,10 @@ export interface PermissionReader {
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
 
   /** The same for several objects, in the order of the ids. */
-  getObjectsPermissions(objectIds: readonly string[], permissions?: readonly string[]): Promise<readonly ObjectPermissions[]>;
+  getObjectsPermissions(
+    objectIds: readonly string[],
+    permissions?: readonly string[],
+  ): Promise<readonly ObjectPermissions[]>;
 }
 
 export interface PermissionWriter extends PermissionReader {

@@ -96,7 +96,10 @@ export interface StorageWriter extends StorageReader {
    * Deletes one page of live objects; each gets its own new timestamp, ascending in the order of selection.
    * `includeDeleted` of the query is ignored: tombstones are never deleted again.
    */
-  deleteAll(list: ListKey, query: PageQuery): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
+  deleteAll(
+    list: ListKey,
+    query: PageQuery,
+  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
 
   /**
    * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, without leaving

@@ -26,7 +26,12 @@ export const errorTable = {
     error: 'Request Header Fields Too Large',
     message: 'The headers are too large.',
   },
-  requestTimeout: { status: 408, errno: 999, error: 'Request Timeout', message: 'The request took too long to arrive.' },
+  requestTimeout: {
+    status: 408,
+    errno: 999,
+    error: 'Request Timeout',
+    message: 'The request took too long to arrive.',
+  },
   preconditionFailed: {
     status: 412,
     errno: 114,

@@ -46,7 +46,10 @@ export interface CompiledKind {
  *
  * @throws Error when a declaration does not fit: unknown parent, missing permissions, unknown id generator
  */
-export function compileKinds(kinds: readonly ResourceKind[], settings: KindSettings): ReadonlyMap<string, CompiledKind> {
+export function compileKinds(
+  kinds: readonly ResourceKind[],
+  settings: KindSettings,
+): ReadonlyMap<string, CompiledKind> {
   const inheritance = createInheritance(kinds.filter(({ flavour }) => flavour === 'shareable'));
   const compiled = new Map<string, CompiledKind>();
   for (const kind of kinds) {
@@ -102,10 +105,13 @@ function compileKind(
 
 function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {
   const custom = kind.customIds;
-  const setting = settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
+  const setting =
+    settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
   const generator = custom ?? findIdGenerator(setting);
   if (generator === undefined) {
-    throw new Error(`${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`);
+    throw new Error(
+      `${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`,
+    );
   }
   requireSelfMatching(setting, generator);
   return generator;

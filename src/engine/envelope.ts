@@ -38,7 +38,11 @@ export function parseEnvelope(value: JsonValue, permissionNames: readonly string
   }
   const unknown = Object.keys(value).filter((key) => key !== 'data' && key !== 'permissions');
   if (unknown.length > 0) {
-    issues.push({ location: 'body', name: '', description: `unknown members: ${JSON.stringify(unknown.slice(0, 10))}` });
+    issues.push({
+      location: 'body',
+      name: '',
+      description: `unknown members: ${JSON.stringify(unknown.slice(0, 10))}`,
+    });
   }
   const data = getKey(value, 'data');
   const permissions = getKey(value, 'permissions');

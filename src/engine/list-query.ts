@@ -38,5 +38,7 @@ export function deprecationHeaders({ usesDeprecatedTo }: ListParameters, options
 
 /** The error for a page token that was used already, or was never given out for this. */
 export function staleToken(): Error {
-  return invalidParameters([{ location: 'querystring', name: null, description: 'this page token was used or has expired' }]);
+  return invalidParameters([
+    { location: 'querystring', name: null, description: 'this page token was used or has expired' },
+  ]);
 }

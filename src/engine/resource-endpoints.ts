@@ -25,7 +25,10 @@ export function resourceEndpoints(
   options: EngineOptions,
   settings: KindSettings,
 ): readonly Endpoint[] {
-  return [...kinds].flatMap((kind) => [pluralEndpoint(kind, options, settings), objectEndpoint(kind, options, settings)]);
+  return [...kinds].flatMap((kind) => [
+    pluralEndpoint(kind, options, settings),
+    objectEndpoint(kind, options, settings),
+  ]);
 }
 
 function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {

@@ -4,7 +4,13 @@ import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObjec
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
-import { mediaType, RequestBody, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import {
+  mediaType,
+  RequestBody,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from '../engine/exchange.ts';
 import { parseTarget } from './target.ts';
 
 export interface BatchOptions {
@@ -97,7 +103,12 @@ function parseBody(body: RequestBody): JsonValue {
   }
 }
 
-function checkEntry(value: JsonValue, name: string, complain: (name: string, text: string) => void, isDefault: boolean): void {
+function checkEntry(
+  value: JsonValue,
+  name: string,
+  complain: (name: string, text: string) => void,
+  isDefault: boolean,
+): void {
   if (!isJsonObject(value)) return complain(name, 'expected an object');
   const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
   if (unknown !== undefined) complain(name, `unknown member ${JSON.stringify(unknown)}`);
@@ -150,7 +161,12 @@ function toEntry(value: JsonObject, versionPrefix: string): Entry {
   for (const [name, text] of Object.entries((headers ?? {}) as Record<string, string>)) {
     setKey(lowered, name.toLowerCase(), text);
   }
-  return { target: isVersioned ? target : versionPrefix + target, method: (method as string) ?? 'GET', headers: lowered, body };
+  return {
+    target: isVersioned ? target : versionPrefix + target,
+    method: (method as string) ?? 'GET',
+    headers: lowered,
+    body,
+  };
 }
 
 function isBatchTarget(target: string, versionPrefix: string): boolean {

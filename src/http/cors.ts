@@ -67,7 +67,9 @@ export class Cors {
     if (issues.length > 0) throw invalidParameters(issues);
     const operation = Object.entries(endpoint.operations).find(([name]) => name === method)?.[1];
     const asked = headers['access-control-request-headers'] ?? '';
-    const allowed = [this.exposedHeaders(operation), ...asked.split(',').map((name) => name.trim())].filter(isHeaderName);
+    const allowed = [this.exposedHeaders(operation), ...asked.split(',').map((name) => name.trim())].filter(
+      isHeaderName,
+    );
     const response: Record<string, string> = {
       'Access-Control-Allow-Methods': allowedMethods(endpoint).join(','),
       'Access-Control-Allow-Headers': allowed.join(', '),
@@ -96,6 +98,8 @@ function printable(text: string): string {
 }
 
 function globPattern(glob: string): RegExp {
-  const source = glob.replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) => (mark === '*' ? '.*' : mark === '?' ? '.' : `\\${mark}`));
+  const source = glob.replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) =>
+    mark === '*' ? '.*' : mark === '?' ? '.' : `\\${mark}`,
+  );
   return new RegExp(`^${source}$`, 's');
 }

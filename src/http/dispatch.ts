@@ -104,7 +104,9 @@ export class Dispatcher {
     if (route !== undefined) return { route, below: located.below };
     const redirect = withoutTrailingSlash(target, request.origin, redirects);
     if (redirect !== undefined) return { redirect };
-    if (readonly && !safeMethods.includes(request.method)) throw new ServiceError('methodNotAllowed');
+    if (readonly && !safeMethods.includes(request.method)) {
+      throw new ServiceError('methodNotAllowed', { headers: { Allow: safeMethods.join(', ') } });
+    }
     throw new ServiceError('unknownPath');
   }
 

@@ -18,7 +18,12 @@ export interface ErrorOptions {
 }
 
 /** The response for anything thrown; unexpected errors are logged with their stack. */
-export function errorResponse(error: unknown, requestId: string, options: ErrorOptions, logger: Logger): ServiceResponse {
+export function errorResponse(
+  error: unknown,
+  requestId: string,
+  options: ErrorOptions,
+  logger: Logger,
+): ServiceResponse {
   const known = asServiceError(error);
   if (known.status >= 500) logger.error({ err: error, rid: requestId }, known.message);
   const row: { status: number; errno: number; error: string } = errorTable[known.key];
@@ -40,7 +45,8 @@ function asServiceError(error: unknown): ServiceError {
   if (error instanceof BackendUnavailable) {
     return unavailable(`The service is temporarily unavailable (${error.backend}: ${causeName(error)}).`, error);
   }
-  if (error instanceof BackendError) return unavailable(`The service is temporarily unavailable (${error.name}).`, error);
+  if (error instanceof BackendError)
+    return unavailable(`The service is temporarily unavailable (${error.name}).`, error);
   return new ServiceError('unexpected', { cause: error });
 }
 

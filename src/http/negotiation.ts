@@ -21,7 +21,13 @@ export function requireUsableTypes(endpoint: Endpoint, operation: Operation, hea
   const name = mediaType(type);
   if (!operation.consumes.includes(name)) {
     throw invalidParameters(
-      [{ location: 'header', name: 'Content-Type', description: `Content-Type must be ${operation.consumes.join(' or ')}` }],
+      [
+        {
+          location: 'header',
+          name: 'Content-Type',
+          description: `Content-Type must be ${operation.consumes.join(' or ')}`,
+        },
+      ],
       'unsupportedMediaType',
     );
   }

@@ -17,9 +17,10 @@ export interface ServerOptions {
   readonly json: JsonLimits;
   readonly bodyLimitBytes: number;
   readonly headerLimitBytes: number;
-  /** Seconds for the headers, for the whole request, and for an idle connection. */
+  /** Seconds for the headers, for the whole request to arrive, for silence during it, and for an idle connection. */
   readonly headersTimeoutSeconds: number;
   readonly requestTimeoutSeconds: number;
+  readonly silenceTimeoutSeconds: number;
   readonly idleTimeoutSeconds: number;
   /** Addresses whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
@@ -39,6 +40,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     rewriteUrl: () => '/',
     keepAliveTimeout: options.idleTimeoutSeconds * 1000,
     requestTimeout: options.requestTimeoutSeconds * 1000,
+    connectionTimeout: options.silenceTimeoutSeconds * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { maxHeaderSize: headerLimitBytes, headersTimeout: options.headersTimeoutSeconds * 1000 },
@@ -46,7 +48,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => answer(options, request, reply);
+  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    answer(options, request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
   server.setErrorHandler((error: { code?: string }, request, reply) =>
@@ -121,7 +124,8 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: import('n
   }
   const [status, key] = brokenRequests[error.code ?? ''] ?? [400, 'badRequest'];
   const { publicMessage } = new ServiceError(key);
-  const reason = status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
+  const reason =
+    status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
   const errno = status === 431 ? 113 : status === 408 ? 999 : 107;
   const body = JSON.stringify({ code: status, errno, error: reason, message: publicMessage });
   socket.end(

@@ -111,7 +111,11 @@ export function locate(target: Target, prefix: string, origin: string, options: 
 }
 
 /** The redirect for a path that nothing serves but that ends in slashes; `undefined` for other paths. */
-export function withoutTrailingSlash(target: Target, origin: string, options: RedirectOptions): ServiceResponse | undefined {
+export function withoutTrailingSlash(
+  target: Target,
+  origin: string,
+  options: RedirectOptions,
+): ServiceResponse | undefined {
   if (!options.trailingSlash || !target.path.endsWith('/')) return undefined;
   const bare = target.rawPath.replace(/(?:\/|%2[fF])+$/, '');
   return redirectTo(`${origin}${bare}${target.search}`, options.trailingSlashTtlSeconds);

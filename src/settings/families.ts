@@ -72,6 +72,7 @@ const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'it is about the inside of the reference server',
   ],
   [/^initialization_sequence$/, 'the steps at start are fixed'],
+  [/^transaction_per_request$/, 'every request is one transaction'],
   [/^(?:use|filter-with)$/, ''],
   [/^pyramid\./, ''],
 ];

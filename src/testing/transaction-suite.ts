@@ -123,7 +123,7 @@ function transactionCase(name: string, run: Body, needs: readonly Ability[] = []
 const rollbacks: readonly TransactionCase[] = [
   ...writes.map(([what, write]) =>
     transactionCase(
-      `a rollback undoes ${what}`,
+      `a rollback undoes ${what}, which may be done again`,
       async (context) => {
         await seed(context);
         context.clock.advance(1000);
@@ -132,6 +132,8 @@ const rollbacks: readonly TransactionCase[] = [
           write({ storage: context.storage.writer(transaction), permission: context.permission.writer(transaction) }),
         );
         assert.deepEqual(await snapshot(context), before);
+        await unit(context, write);
+        assert.notDeepEqual(await snapshot(context), before);
       },
       ['rollback'],
     ),

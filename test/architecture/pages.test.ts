@@ -74,11 +74,13 @@ describe('the pages of the project', () => {
     );
     const map = codeMap();
     expect([...map.keys()].toSorted()).toEqual(rooms.toSorted());
-    const stale = [...map].flatMap(([room, section]) =>
-      [...section.matchAll(/`([a-z][\w-]*(?:\.ts|\/))`/g)]
-        .map(([, name = '']) => `${room}/${name}`)
-        .filter((name) => !files.some((file) => file === name || (name.endsWith('/') && file.startsWith(name)))),
-    );
+    const stale = [...map].flatMap(([room, section]) => {
+      const inside = files.filter((file) => file.startsWith(`${room}/`)).map((file) => file.slice(room.length));
+      return [...section.matchAll(/`([a-z][\w-]*(?:\.ts|\/))`/g)]
+        .map(([, name = '']) => `/${name}`)
+        .filter((name) => !inside.some((file) => (name.endsWith('/') ? file.includes(name) : file.endsWith(name))))
+        .map((name) => room + name);
+    });
     expect(stale).toEqual([]);
   });
 });

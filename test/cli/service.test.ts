@@ -50,7 +50,12 @@ describe('coffer start without configuration', () => {
 describe('coffer start', () => {
   test('tells the root view about its file, and the log about deprecated and unknown names, but no secrets.', async () => {
     const cwd = workingFolder();
-    const lines = ['[app:main]', 'kinto.userid_hmac_secret = hunter2', 'redonly = true', 'multiauth.policies = basicauth'];
+    const lines = [
+      '[app:main]',
+      'kinto.userid_hmac_secret = hunter2',
+      'redonly = true',
+      'multiauth.policies = basicauth',
+    ];
     writeFileSync(join(cwd, 'my.ini'), `${lines.join('\n')}\n`);
     const { url, log } = await start(['--ini', 'my.ini'], { cwd });
     const root: unknown = await (await fetch(url)).json();
@@ -92,6 +97,18 @@ describe('coffer start', () => {
     await service.logged('Stopping');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);
+  });
+
+  test('cuts requests off, and ends with 1, when they take longer than shutdown_timeout_seconds.', async () => {
+    const service = await start([], { cwd: workingFolder(), environment: { SVC_SHUTDOWN_TIMEOUT_SECONDS: '50ms' } });
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    await once(socket, 'data');
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+    expect(service.log.at(-1)?.Type).toContain('cut off');
   });
 
   test('says that the port is in use.', async () => {

@@ -43,29 +43,33 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.remove());
 
-test(`every acknowledged write survives ${rounds} kills of the server`, { timeout: 60_000 + rounds * 4000 }, async () => {
-  const environment = workspace.environment('sqlite');
-  const ledgers: Ledger[] = [];
-  let server = await ServerProcess.start(workspace, environment);
-  await new Client(server.url, 'writer').request('PUT', '/buckets/ledger');
-  for (let round = 0; round < rounds; round++) {
-    const ledger = new Ledger();
-    ledgers.push(ledger);
+test(
+  `every acknowledged write survives ${rounds} kills of the server`,
+  { timeout: 60_000 + rounds * 4000 },
+  async () => {
+    const environment = workspace.environment('sqlite');
+    const ledgers: Ledger[] = [];
+    let server = await ServerProcess.start(workspace, environment);
+    await new Client(server.url, 'writer').request('PUT', '/buckets/ledger');
+    for (let round = 0; round < rounds; round++) {
+      const ledger = new Ledger();
+      ledgers.push(ledger);
+      const client = new Client(server.url, 'writer');
+      const records = await createCollection(client, round);
+      const writing = Array.from({ length: writers }, (_, writer) => write(client, records, `w${writer}`, ledger));
+      await untilAcknowledged(ledger, 20 + Math.floor(Math.random() * 150));
+      await server.kill();
+      await Promise.all(writing);
+      server = await ServerProcess.start(workspace, environment);
+      await compare(new Client(server.url, 'writer'), records, ledger);
+    }
     const client = new Client(server.url, 'writer');
-    const records = await createCollection(client, round);
-    const writing = Array.from({ length: writers }, (_, writer) => write(client, records, `w${writer}`, ledger));
-    await untilAcknowledged(ledger, 20 + Math.floor(Math.random() * 150));
-    await server.kill();
-    await Promise.all(writing);
-    server = await ServerProcess.start(workspace, environment);
-    await compare(new Client(server.url, 'writer'), records, ledger);
-  }
-  const client = new Client(server.url, 'writer');
-  for (const [round, ledger] of ledgers.entries()) await compare(client, recordsOf(round), ledger);
-  const total = ledgers.reduce((sum, ledger) => sum + ledger.acknowledged, 0);
-  console.log(`${rounds} kills, ${total} acknowledged writes, none lost`);
-  expect(await server.stop()).toBe(0);
-});
+    for (const [round, ledger] of ledgers.entries()) await compare(client, recordsOf(round), ledger);
+    const total = ledgers.reduce((sum, ledger) => sum + ledger.acknowledged, 0);
+    console.log(`${rounds} kills, ${total} acknowledged writes, none lost`);
+    expect(await server.stop()).toBe(0);
+  },
+);
 
 function recordsOf(round: number): string {
   return `/buckets/ledger/collections/round-${round}/records`;

@@ -14,32 +14,53 @@ export const absent: Mark = mark('nothing', (value) => value === undefined);
 export const anything: Mark = mark('anything', (value) => value !== undefined);
 export const aText: Mark = mark('a text', (value) => typeof value === 'string' && value !== '');
 export const anInteger: Mark = mark('an integer', (value) => Number.isInteger(value));
-export const aTimestamp: Mark = mark('a timestamp of now', (value) => typeof value === 'number' && value > 1_600_000_000_000);
+export const aTimestamp: Mark = mark(
+  'a timestamp of now',
+  (value) => typeof value === 'number' && value > 1_600_000_000_000,
+);
 export const anEtag: Mark = mark('a quoted timestamp', (value) => typeof value === 'string' && /^"\d+"$/.test(value));
-export const aUuid: Mark = mark('a UUID', (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value));
+export const aUuid: Mark = mark(
+  'a UUID',
+  (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value),
+);
 
 /** The object has these keys and no other. */
 export function only(expected: object): Mark {
-  return composite('only', expected, (value) => {
-    if (!isObject(value) || Object.keys(value).length !== Object.keys(expected).length) return false;
-    return differences(value, expected).length === 0;
-  }, (mapped) => only(mapped));
+  return composite(
+    'only',
+    expected,
+    (value) => {
+      if (!isObject(value) || Object.keys(value).length !== Object.keys(expected).length) return false;
+      return differences(value, expected).length === 0;
+    },
+    (mapped) => only(mapped),
+  );
 }
 
 /** The list has these items, in whatever order. */
 export function unordered(...expected: readonly unknown[]): Mark {
-  return composite('in any order', expected, (value) => {
-    if (!Array.isArray(value) || value.length !== expected.length) return false;
-    return expected.every((item) => value.some((candidate) => differences(candidate, item).length === 0));
-  }, (mapped) => unordered(...mapped));
+  return composite(
+    'in any order',
+    expected,
+    (value) => {
+      if (!Array.isArray(value) || value.length !== expected.length) return false;
+      return expected.every((item) => value.some((candidate) => differences(candidate, item).length === 0));
+    },
+    (mapped) => unordered(...mapped),
+  );
 }
 
 /** The list has at least these items. */
 export function including(...expected: readonly unknown[]): Mark {
-  return composite('a list including', expected, (value) => {
-    if (!Array.isArray(value)) return false;
-    return expected.every((item) => value.some((candidate) => differences(candidate, item).length === 0));
-  }, (mapped) => including(...mapped));
+  return composite(
+    'a list including',
+    expected,
+    (value) => {
+      if (!Array.isArray(value)) return false;
+      return expected.every((item) => value.some((candidate) => differences(candidate, item).length === 0));
+    },
+    (mapped) => including(...mapped),
+  );
 }
 
 /** The list has this many items. */
@@ -49,7 +70,10 @@ export function items(count: number): Mark {
 
 /** Objects of a list by their ids, in order. */
 export function ids(list: string): readonly { readonly id: string }[] {
-  return list.split(' ').filter(Boolean).map((id) => ({ id }));
+  return list
+    .split(' ')
+    .filter(Boolean)
+    .map((id) => ({ id }));
 }
 
 /** A header that lists these words, among others. */
@@ -68,12 +92,15 @@ export function differences(value: unknown, expected: unknown, place = ''): read
     return typeof value === 'string' && expected.test(value) ? [] : [complaint(place, String(expected), value)];
   }
   if (Array.isArray(expected)) {
-    if (!Array.isArray(value) || value.length !== expected.length) return [complaint(place, JSON.stringify(expected), value)];
+    if (!Array.isArray(value) || value.length !== expected.length)
+      return [complaint(place, JSON.stringify(expected), value)];
     return expected.flatMap((item, index) => differences(value[index], item, `${place}.${index}`));
   }
   if (isObject(expected)) {
     if (!isObject(value)) return [complaint(place, JSON.stringify(expected), value)];
-    return Object.entries(expected).flatMap(([key, item]) => differences(ownValue(value, key), item, `${place}.${key}`));
+    return Object.entries(expected).flatMap(([key, item]) =>
+      differences(ownValue(value, key), item, `${place}.${key}`),
+    );
   }
   return Object.is(value, expected) ? [] : [complaint(place, JSON.stringify(expected), value)];
 }

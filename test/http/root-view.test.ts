@@ -25,7 +25,12 @@ describeScenarios('the root view', [
     name: 'The root view shows an authenticated caller who they are, and their principals.',
     request: 'GET /',
     status: 200,
-    body: { user: only({ id: /^basicauth:[\da-f]{64}$/, principals: unordered('{alice}', 'system.Authenticated', 'system.Everyone') }) },
+    body: {
+      user: only({
+        id: /^basicauth:[\da-f]{64}$/,
+        principals: unordered('{alice}', 'system.Authenticated', 'system.Everyone'),
+      }),
+    },
   },
   {
     name: 'The first of the principals is the id of the caller.',
@@ -38,7 +43,12 @@ describeScenarios('the root view', [
     request: 'bob: GET /',
     body: { user: { principals: including('{bob}', '{B}/groups/g', 'system.Everyone', 'system.Authenticated') } },
   },
-  { name: 'HEAD of the root view has no body.', request: 'nobody: HEAD /', status: 200, gives: { 'content-type': /^application\/json/ } },
+  {
+    name: 'HEAD of the root view has no body.',
+    request: 'nobody: HEAD /',
+    status: 200,
+    gives: { 'content-type': /^application\/json/ },
+  },
   {
     name: 'A malformed Authorization header leaves the root view open and anonymous.',
     request: 'nobody: GET /',
@@ -47,11 +57,24 @@ describeScenarios('the root view', [
     body: { user: absent },
   },
   { name: 'The root view ignores Accept.', request: 'nobody: GET /', headers: { Accept: 'text/html' }, status: 200 },
-  { name: 'The root view serves GET and HEAD only.', request: 'POST / {}', status: 405, errno: 115, gives: { allow: words('GET HEAD OPTIONS') } },
+  {
+    name: 'The root view serves GET and HEAD only.',
+    request: 'POST / {}',
+    status: 405,
+    errno: 115,
+    gives: { allow: words('GET HEAD OPTIONS') },
+  },
   {
     name: 'The root view holds none of the retired fields.',
     request: 'GET /',
-    body: { hello: absent, documentation: absent, version: absent, commit: absent, userid: absent, protocol_version: absent },
+    body: {
+      hello: absent,
+      documentation: absent,
+      version: absent,
+      commit: absent,
+      userid: absent,
+      protocol_version: absent,
+    },
   },
   {
     name: 'The root view names the host that the client asked for.',
@@ -111,9 +134,11 @@ describeScenarios(
   },
 );
 
-describeScenarios('a service without policies', [
-  { name: 'Without policies nobody is anybody.', request: 'GET /', body: { user: absent, capabilities: only({}) } },
-], { settings: { 'multiauth.policies': '' } });
+describeScenarios(
+  'a service without policies',
+  [{ name: 'Without policies nobody is anybody.', request: 'GET /', body: { user: absent, capabilities: only({}) } }],
+  { settings: { 'multiauth.policies': '' } },
+);
 
 describeScenarios('the utility endpoints', [
   {
@@ -122,19 +147,49 @@ describeScenarios('the utility endpoints', [
     status: 200,
     body: only({ storage: true, permission: true, cache: true }),
   },
-  { name: 'The load balancer check answers with an empty object.', request: 'nobody: GET /__lbheartbeat__', status: 200, text: '{}' },
-  { name: 'The version endpoint answers with the shipped file.', request: 'nobody: GET /__version__', status: 200, body: { name: aText, version: aText, source: /^/, commit: /^/, build: /^/ } },
+  {
+    name: 'The load balancer check answers with an empty object.',
+    request: 'nobody: GET /__lbheartbeat__',
+    status: 200,
+    text: '{}',
+  },
+  {
+    name: 'The version endpoint answers with the shipped file.',
+    request: 'nobody: GET /__version__',
+    status: 200,
+    body: { name: aText, version: aText, source: /^/, commit: /^/, build: /^/ },
+  },
   {
     name: 'The contribution page describes the project.',
     request: 'nobody: GET /contribute.json',
     status: 200,
     body: { name: aText, description: aText, repository: {} },
   },
-  { name: 'The heartbeat needs no version prefix.', request: 'nobody: GET ^/__heartbeat__', status: 200, body: { storage: true } },
-  { name: 'The load balancer check needs no version prefix.', request: 'nobody: GET ^/__lbheartbeat__', status: 200, text: '{}' },
+  {
+    name: 'The heartbeat needs no version prefix.',
+    request: 'nobody: GET ^/__heartbeat__',
+    status: 200,
+    body: { storage: true },
+  },
+  {
+    name: 'The load balancer check needs no version prefix.',
+    request: 'nobody: GET ^/__lbheartbeat__',
+    status: 200,
+    text: '{}',
+  },
   { name: 'The version endpoint needs no version prefix.', request: 'nobody: GET ^/__version__', status: 200 },
-  { name: 'The contribution page without prefix redirects.', request: 'nobody: GET ^/contribute.json', status: 307, gives: { location: '{origin}/v1/contribute.json' } },
-  { name: 'HEAD of the heartbeat has no body.', request: 'nobody: HEAD /__heartbeat__', status: 200, gives: { 'content-length': /^[1-9]/ } },
+  {
+    name: 'The contribution page without prefix redirects.',
+    request: 'nobody: GET ^/contribute.json',
+    status: 307,
+    gives: { location: '{origin}/v1/contribute.json' },
+  },
+  {
+    name: 'HEAD of the heartbeat has no body.',
+    request: 'nobody: HEAD /__heartbeat__',
+    status: 200,
+    gives: { 'content-length': /^[1-9]/ },
+  },
   {
     name: 'The heartbeat serves GET and HEAD only.',
     request: 'nobody: POST /__heartbeat__ {}',
@@ -142,7 +197,12 @@ describeScenarios('the utility endpoints', [
     errno: 115,
     gives: { allow: 'GET, HEAD, OPTIONS' },
   },
-  { name: 'Utility endpoints ignore Accept.', request: 'nobody: GET /__lbheartbeat__', headers: { Accept: 'text/plain' }, status: 200 },
+  {
+    name: 'Utility endpoints ignore Accept.',
+    request: 'nobody: GET /__lbheartbeat__',
+    headers: { Accept: 'text/plain' },
+    status: 200,
+  },
   {
     name: 'The description of the API names the operations.',
     request: 'nobody: GET /__api__',
@@ -166,29 +226,64 @@ describeScenarios('the utility endpoints', [
   },
   { name: 'The list of permissions is off unless switched on.', request: 'GET /permissions', status: 404, errno: 111 },
   { name: 'Flush is off unless switched on.', request: 'POST /__flush__', status: 404, errno: 111 },
-  { name: 'Unknown paths have no details.', request: 'GET /nothing', status: 404, errno: 111, body: { details: absent } },
-  { name: 'Without the plugin, default is an ordinary id.', request: 'bob: GET /buckets/default', status: 403, then: [{ request: 'PUT /buckets/default', body: { data: { id: 'default' } } }] },
+  {
+    name: 'Unknown paths have no details.',
+    request: 'GET /nothing',
+    status: 404,
+    errno: 111,
+    body: { details: absent },
+  },
+  {
+    name: 'Without the plugin, default is an ordinary id.',
+    request: 'bob: GET /buckets/default',
+    status: 403,
+    then: [{ request: 'PUT /buckets/default', body: { data: { id: 'default' } } }],
+  },
 ]);
 
-describeScenarios('configured files', [
-  { name: 'A configured version file that is missing is not found.', request: 'nobody: GET /__version__', status: 404, errno: 111 },
-  { name: 'A configured contribution file that is missing is not found.', request: 'nobody: GET /contribute.json', status: 404, errno: 111 },
-], { settings: { version_json_path: 'nowhere/version.json', contribute_json_path: 'nowhere/contribute.json' } });
+describeScenarios(
+  'configured files',
+  [
+    {
+      name: 'A configured version file that is missing is not found.',
+      request: 'nobody: GET /__version__',
+      status: 404,
+      errno: 111,
+    },
+    {
+      name: 'A configured contribution file that is missing is not found.',
+      request: 'nobody: GET /contribute.json',
+      status: 404,
+      errno: 111,
+    },
+  ],
+  { settings: { version_json_path: 'nowhere/version.json', contribute_json_path: 'nowhere/contribute.json' } },
+);
 
-describeScenarios('flush', [
-  {
-    name: 'Flush answers 202 to anybody and empties everything.',
-    given: ['record'],
-    request: 'nobody: POST /__flush__',
-    status: 202,
-    text: '{}',
-    then: [
-      { request: 'GET /buckets', body: { data: [] } },
-      { request: 'GET {B}', status: 403 },
-      { request: 'bob: PUT {B}', status: 201 },
-      { request: 'bob: PUT {C}', status: 201 },
-      { request: 'bob: GET {R}?_since=0', body: { data: [] } },
-    ],
-  },
-  { name: 'Flush is no GET.', request: 'GET /__flush__', status: 405, errno: 115, gives: { allow: words('POST OPTIONS') } },
-], { settings: { flush_endpoint_enabled: 'true' } });
+describeScenarios(
+  'flush',
+  [
+    {
+      name: 'Flush answers 202 to anybody and empties everything.',
+      given: ['record'],
+      request: 'nobody: POST /__flush__',
+      status: 202,
+      text: '{}',
+      then: [
+        { request: 'GET /buckets', body: { data: [] } },
+        { request: 'GET {B}', status: 403 },
+        { request: 'bob: PUT {B}', status: 201 },
+        { request: 'bob: PUT {C}', status: 201 },
+        { request: 'bob: GET {R}?_since=0', body: { data: [] } },
+      ],
+    },
+    {
+      name: 'Flush is no GET.',
+      request: 'GET /__flush__',
+      status: 405,
+      errno: 115,
+      gives: { allow: words('POST OPTIONS') },
+    },
+  ],
+  { settings: { flush_endpoint_enabled: 'true' } },
+);

@@ -21,7 +21,11 @@ export class Client {
     const address = path.startsWith('http') ? path : this.#url + path;
     const response = await fetch(address, {
       method,
-      headers: { authorization: this.#authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: this.#authorization,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -31,7 +35,7 @@ export class Client {
   /** All objects of a list, page by page. */
   async readAll(path: string): Promise<any[]> {
     const objects: any[] = [];
-    for (let next: string | null = path; next !== null; ) {
+    for (let next: string | null = path; next !== null;) {
       const { status, headers, body } = await this.request('GET', next);
       if (status !== 200) throw new Error(`${next} answered ${status} ${JSON.stringify(body)}`);
       objects.push(...body.data);

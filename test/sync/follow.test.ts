@@ -27,7 +27,7 @@ class Follower {
   async poll(): Promise<void> {
     const since = this.#etag === undefined ? '0' : encodeURIComponent(this.#etag);
     let etag: string | null = null;
-    for (let next: string | null = `${this.#records}?_since=${since}${this.#limit}`; next !== null; ) {
+    for (let next: string | null = `${this.#records}?_since=${since}${this.#limit}`; next !== null;) {
       const { status, headers, body } = await this.#client.request('GET', next);
       expect(status).toBe(200);
       etag ??= headers.get('etag');
@@ -89,13 +89,18 @@ describe.each(backends)('on %s', (backend) => {
     isWriting = false;
     await Promise.all(following);
 
-    const stored = new Map((await client.readAll(records)).map(({ id, last_modified, n }) => [id, { last_modified, n }]));
+    const stored = new Map(
+      (await client.readAll(records)).map(({ id, last_modified, n }) => [id, { last_modified, n }]),
+    );
     for (const follower of followers) {
       await follower.poll();
       expect(follower.copy).toEqual(stored);
       expect(follower.polls).toBeGreaterThan(1);
     }
-    expect([...statuses.keys()].every((status) => status < 300), JSON.stringify([...statuses])).toBe(true);
+    expect(
+      [...statuses.keys()].every((status) => status < 300),
+      JSON.stringify([...statuses]),
+    ).toBe(true);
   });
 
   test('of many writers with one If-Match exactly one succeeds, round after round', { timeout: 60_000 }, async () => {

@@ -22,7 +22,9 @@ export async function sayHello({ alice, bob, nobody, narrator }) {
   const anonymous = await nobody.request('GET', '/');
   narrator.show(anonymous);
 
-  narrator.say('With a name and a password it also says who I am. Any pair is a user; there is nothing to sign up for.');
+  narrator.say(
+    'With a name and a password it also says who I am. Any pair is a user; there is nothing to sign up for.',
+  );
   const mine = viewOf(await alice.request('GET', '/'));
   const theirs = viewOf(await bob.request('GET', '/'));
   if (mine.user === undefined || theirs.user === undefined) {

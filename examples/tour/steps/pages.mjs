@@ -18,8 +18,14 @@ export async function walkPages({ alice, narrator, records }) {
   const names = byName.objects.map(({ name }) => String(name));
   return {
     total,
-    newestFirst: { ...countsOf(newestFirst), isInOrder: isFalling(newestFirst.objects.map((one) => one.last_modified)) },
-    byName: { ...countsOf(byName), isInOrder: names.every((name, index) => index === 0 || (names[index - 1] ?? '') <= name) },
+    newestFirst: {
+      ...countsOf(newestFirst),
+      isInOrder: isFalling(newestFirst.objects.map((one) => one.last_modified)),
+    },
+    byName: {
+      ...countsOf(byName),
+      isInOrder: names.every((name, index) => index === 0 || (names[index - 1] ?? '') <= name),
+    },
   };
 
   /** @param {string} parameters */

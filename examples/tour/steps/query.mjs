@@ -7,7 +7,11 @@ import { listOf, totalOf } from '../client.mjs';
 /** @type {readonly { question: string, query: string, matches: (language: Language) => boolean }[]} */
 const questions = [
   { question: 'Which languages are extinct?', query: 'type=extinct', matches: ({ type }) => type === 'extinct' },
-  { question: 'Which are not single languages?', query: 'not_scope=individual', matches: ({ scope }) => scope !== 'individual' },
+  {
+    question: 'Which are not single languages?',
+    query: 'not_scope=individual',
+    matches: ({ scope }) => scope !== 'individual',
+  },
   {
     question: 'Whose names have 3 to 4 letters?',
     query: 'min_letters=3&max_letters=4',
@@ -34,7 +38,11 @@ const questions = [
     query: 'has_codes.part1=true',
     matches: ({ codes }) => codes.part1 !== undefined,
   },
-  { question: 'Which one is "eo"? (a nested field)', query: 'codes.part1=eo', matches: ({ codes }) => codes.part1 === 'eo' },
+  {
+    question: 'Which one is "eo"? (a nested field)',
+    query: 'codes.part1=eo',
+    matches: ({ codes }) => codes.part1 === 'eo',
+  },
   {
     question: 'Which stand in parts 1 and 2 of the standard? (a list that contains both)',
     query: 'contains_parts=[1,2]',
@@ -66,7 +74,9 @@ export async function query({ alice, narrator, languages, records }) {
   const countedLiving = await alice.request('HEAD', `${records}?type=living`);
   narrator.show(countedLiving);
 
-  narrator.say('A parameter is a filter: field=value, or operator_field=value. Values are typed: 3 is a number, "3" a text.');
+  narrator.say(
+    'A parameter is a filter: field=value, or operator_field=value. Values are typed: 3 is a number, "3" a text.',
+  );
   const answers = [];
   for (const { question, query: filters, matches } of questions) {
     const found = await alice.readAll(`${records}?${filters}&_fields=name`);

@@ -48,7 +48,9 @@ export async function share({ alice, bob, nobody, narrator, bucket, collection, 
 
   const listed = capabilities.includes('permissions_endpoint') ? await listPermissions() : undefined;
 
-  narrator.say('Bob leaves the group. What remains is public, or what he has written: whoever changes a record may write it.');
+  narrator.say(
+    'Bob leaves the group. What remains is public, or what he has written: whoever changes a record may write it.',
+  );
   await alice.request('PATCH', group, { body: { data: { members: [] } } });
   const left = listOf(await bob.request('GET', `${records}?_fields=name&_sort=id`));
   narrator.result(`Bob sees ${left.map(({ id }) => id).join(', ')}`);

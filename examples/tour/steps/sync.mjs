@@ -8,7 +8,7 @@ import { comparable, createDevice, strategies } from '../devices.mjs';
 /** @typedef {import('../devices.mjs').SyncResult} SyncResult */
 
 /** Nothing listens here: what a device finds without a network. */
-const nowhere = 'http://127.0.0.1:9/v1';
+const nowhere = 'http://127.0.0.1:2/v1';
 
 /**
  * Synchronises without anybody getting in anybody's way.
@@ -24,7 +24,9 @@ export async function synchronise(tour) {
   narrator.result(`phone: ${tell(first.phone)}`);
   narrator.result(`laptop: ${tell(first.laptop)}`);
 
-  narrator.say('Created on the phone, arrives on the laptop. Then changed, then deleted, and each time only that travels.');
+  narrator.say(
+    'Created on the phone, arrives on the laptop. Then changed, then deleted, and each time only that travels.',
+  );
   const { data: created } = await phone.create({ name: 'Phonish', type: 'constructed' });
   const creation = await exchange(phone, laptop);
   await phone.update({ id: created.id, name: 'Phonish, revised' }, { patch: true });
@@ -81,7 +83,7 @@ export async function settleConflicts(tour, { phone, laptop }) {
   narrator.chapter('Settle conflicts');
   narrator.say('Both change one record. The second to synchronise is told, with both versions, and decides.');
   const manual = await clash('swa', 'manual');
-  const conflict = manual.conflicts[0];
+  const conflict = manual.conflicts.at(0);
   if (conflict === undefined) throw new Error('The laptop was not told about the conflict.');
   narrator.result(`here "${String(conflict.local['note'])}", there "${String(conflict.remote['note'])}"`);
   const note = `${String(conflict.remote['note'])}; ${String(conflict.local['note'])}`;
@@ -97,12 +99,21 @@ export async function settleConflicts(tour, { phone, laptop }) {
   const clientWins = await clash('zul', strategies.CLIENT_WINS);
   await phone.sync();
 
+  narrator.say('Deleted on the phone, changed on the laptop: if mine wins, the record is back.');
+  await phone.delete('hau');
+  await laptop.update({ id: 'hau', note: 'laptop' }, { patch: true });
+  await phone.sync();
+  const revived = await laptop.sync({ strategy: strategies.CLIENT_WINS });
+  narrator.result(`laptop, client wins: ${tell(revived)}`);
+  await phone.sync();
+
   narrator.say('In the end the phone, the laptop and the service hold the same.');
   const equal = await compare(tour, { phone, laptop });
   return {
     manual: { ...countsOf(manual), settled: countsOf(settled), notes: await notesOf('swa') },
     serverWins: { ...countsOf(serverWins), notes: await notesOf('yor') },
     clientWins: { ...countsOf(clientWins), notes: await notesOf('zul') },
+    revived: { ...countsOf(revived), notes: await notesOf('hau') },
     equal,
   };
 

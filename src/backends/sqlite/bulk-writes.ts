@@ -88,14 +88,15 @@ export function* trimList(
   const row = findList(connection, key);
   if (row === undefined || row.live <= maxObjects) return 0;
   const excess = yield* selectExcess(connection, row, selection, maxObjects);
+  let trimmed = 0;
   for (let start = 0; start < excess.length; start += chunkRows) {
-    const chunk = excess.slice(start, start + chunkRows);
-    const objects = JSON.stringify(chunk);
-    connection.run('DELETE FROM objects WHERE object IN (SELECT value FROM json_each(?))', objects);
-    updateList(connection, row.list, row.clock, { live: -chunk.length });
-    yield;
+    if (start > 0) yield;
+    const objects = JSON.stringify(excess.slice(start, start + chunkRows));
+    const gone = connection.run('DELETE FROM objects WHERE object IN (SELECT value FROM json_each(?))', objects);
+    if (gone > 0) updateList(connection, row.list, row.clock, { live: -gone });
+    trimmed += gone;
   }
-  return excess.length;
+  return trimmed;
 }
 
 /** Row numbers of the selected live objects beyond the newest `maxObjects`. */

@@ -117,15 +117,16 @@ class SqliteCache implements CacheBackend {
   }
 
   async initializeSchema({ dryRun }: { readonly dryRun: boolean }): Promise<readonly string[]> {
-    if (dryRun) return this.#run((connection) => pendingMigrations(connection, cacheMigrations));
+    const pending = await this.#run((connection) => pendingMigrations(connection, cacheMigrations));
+    if (dryRun) return pending;
     const done: string[] = [];
-    for (;;) {
+    for (let left = pending.length; left > 0; left--) {
       const line = await this.#run((connection) =>
         connection.inWriteTransaction(() => applyNextMigration(connection, cacheMigrations)),
       );
-      if (line === undefined) return done;
-      done.push(line);
+      if (line !== undefined) done.push(line);
     }
+    return done;
   }
 
   async close(): Promise<void> {
@@ -151,7 +152,8 @@ class SqliteCache implements CacheBackend {
       try {
         return operation(this.#connection);
       } catch (error) {
-        if (!isBusy(error) || performance.now() - startedAt >= this.#busyTimeoutMs) throw translateError(error, 'cache');
+        if (!isBusy(error) || performance.now() - startedAt >= this.#busyTimeoutMs)
+          throw translateError(error, 'cache');
       }
       await new Promise<void>((resolve) => {
         setTimeout(resolve, retryMs);

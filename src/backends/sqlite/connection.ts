@@ -61,10 +61,15 @@ export class Connection {
     ];
     for (const setting of settings) this.#driver.exec(`PRAGMA ${setting}`);
     // Called with the columns of an entry; `data` is null for tombstones.
-    this.#driver.function('coffer_matches', { deterministic: true }, (id: string, time: number, data: string | null) => {
-      const entry = data === null ? { id, lastModified: time, deleted: true as const } : new StoredObject(id, time, data);
-      return matches(entry, this.#filters) ? 1 : 0;
-    });
+    this.#driver.function(
+      'coffer_matches',
+      { deterministic: true },
+      (id: string, time: number, data: string | null) => {
+        const entry =
+          data === null ? { id, lastModified: time, deleted: true as const } : new StoredObject(id, time, data);
+        return matches(entry, this.#filters) ? 1 : 0;
+      },
+    );
   }
 
   /** SQLite does not wait by itself when two processes switch a new file at the same time. */
@@ -133,6 +138,10 @@ export class Connection {
     }
   }
 
+  /**
+   * The driver cannot give up statements before they are collected as garbage, so SQLite may keep the file open for a
+   * while. It holds no locks then.
+   */
   close(): void {
     this.#statements.clear();
     this.#driver.close();

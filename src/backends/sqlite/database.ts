@@ -66,7 +66,8 @@ function createDatabase(
 
   async function migrate(): Promise<readonly string[]> {
     const done: string[] = [];
-    for (;;) {
+    // Where nothing is to be done, another process that is writing need not be waited for.
+    while (pendingOf(snapshots).length > 0) {
       const unit = await queue.begin();
       let line: string | undefined;
       try {
@@ -76,9 +77,9 @@ function createDatabase(
         throw error;
       }
       await unit.commit();
-      if (line === undefined) return done;
-      done.push(line);
+      if (line !== undefined) done.push(line);
     }
+    return done;
   }
 
   async function close(): Promise<void> {
@@ -108,10 +109,11 @@ function createDatabase(
     async reapAll() {
       while (await reaper.reapChunk());
     },
-    initializeSchema: async ({ dryRun }) =>
-      dryRun
-        ? snapshots.run('storage', (connection) => pendingMigrations(connection, databaseMigrations))
-        : migrate(),
+    initializeSchema: async ({ dryRun }) => (dryRun ? pendingOf(snapshots) : migrate()),
     close: () => (closing ??= close()),
   };
+}
+
+function pendingOf(snapshots: Snapshots): readonly string[] {
+  return snapshots.run('storage', (connection) => pendingMigrations(connection, databaseMigrations));
 }

@@ -21,7 +21,14 @@ const askEvaluatorOfTombstone: Condition = { sql: 'coffer_matches(e.id, e.last_m
 
 const plainKey = /^[A-Za-z0-9_-]+$/;
 
-const operatorSql: Readonly<Record<Comparison, string>> = { eq: '=', not: '<>', lt: '<', max: '<=', gt: '>', min: '>=' };
+const operatorSql: Readonly<Record<Comparison, string>> = {
+  eq: '=',
+  not: '<>',
+  lt: '<',
+  max: '<=',
+  gt: '>',
+  min: '>=',
+};
 
 /** SQLite's names of JSON types in the order of `compareValues`, where missing (NULL) comes last. */
 const typeNames: readonly string[] = ["'null'", "'text'", "'integer','real'", "'true','false'", "'array'", "'object'"];
@@ -65,7 +72,9 @@ export function tombstoneCondition(filters: readonly Filter[]): Condition | 'nev
 
 /** All conditions in one; the evaluator, who tests all filters anyway, is asked once and last. */
 function conjunction(conditions: readonly (Condition | undefined)[]): Condition | undefined {
-  const needed = conditions.filter((condition): condition is Condition => condition !== undefined && condition !== always);
+  const needed = conditions.filter(
+    (condition): condition is Condition => condition !== undefined && condition !== always,
+  );
   const all = [...needed.filter((condition) => !isEvaluator(condition)), ...new Set(needed.filter(isEvaluator))];
   if (all.length === 0) return undefined;
   if (all.length === 1) return all[0]!;
@@ -167,7 +176,9 @@ function compileMembership(path: string, values: readonly JsonValue[], wanted: b
   const parameters: SqlValue[] = [];
   for (const [rank, members] of byRank) {
     const value = rank === 0 ? '0' : 'json_extract(e.data, ?)';
-    branches.push(`WHEN json_type(e.data, ?) IN (${typeNames[rank]}) THEN ${value} IN (SELECT value FROM json_each(?))`);
+    branches.push(
+      `WHEN json_type(e.data, ?) IN (${typeNames[rank]}) THEN ${value} IN (SELECT value FROM json_each(?))`,
+    );
     parameters.push(path, ...(rank === 0 ? [] : [path]), JSON.stringify(members));
   }
   if (branches.length === 0) return wanted ? never : always;

@@ -8,7 +8,14 @@ import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isOwnField, jsonPathOf } from './filter-sql.ts';
 import { FirstOf } from './first-of.ts';
-import { compileSelection, fromWhere, walkWindows, type CompiledSelection, type Window } from './selection.ts';
+import {
+  compileSelection,
+  fromWhere,
+  walkWindows,
+  windowRows,
+  type CompiledSelection,
+  type Window,
+} from './selection.ts';
 import type { Steps } from './steps.ts';
 import { isIdField, isTimestampField, rangeAfter } from './timestamp-range.ts';
 
@@ -66,7 +73,7 @@ function* selectByTimestamp(
     return found.length > limit;
   };
   const unfiltered = selection.tables.every(({ condition }) => condition === undefined);
-  if (unfiltered) visit({ range: selection.range, ids: undefined });
+  if (unfiltered && limit <= windowRows) visit({ range: selection.range, ids: undefined });
   else yield* walkWindows(connection, selection, direction, visit);
   return found;
 }
@@ -183,9 +190,7 @@ function fetchEntries(connection: Connection, candidates: readonly Candidate[]):
     ),
   );
   return candidates.map(({ id, lastModified, object }) =>
-    object === undefined
-      ? { id, lastModified, deleted: true }
-      : new StoredObject(id, lastModified, texts.get(object)!),
+    object === undefined ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, texts.get(object)!),
   );
 }
 

@@ -1,10 +1,5 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
-import type {
-  BoundPattern,
-  BoundPermission,
-  ObjectPermissions,
-  PermissionReader,
-} from '../../contracts/permission.ts';
+import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';

@@ -7,7 +7,7 @@ import type { Steps } from './steps.ts';
 import { isIdField, splitTimestampRange, type TimestampRange } from './timestamp-range.ts';
 
 /** Index entries that one statement of a scan looks at; a few milliseconds at most. */
-const windowRows = 1000;
+export const windowRows = 1000;
 
 export type TableName = 'objects' | 'tombstones';
 

@@ -17,10 +17,7 @@ export function runAtOnce<T>(steps: Steps<T>): T {
  *
  * @param runStep how one step is run, for errors to be translated
  */
-export async function runWithPauses<T>(
-  steps: Steps<T>,
-  runStep: <R>(step: () => R) => R,
-): Promise<T> {
+export async function runWithPauses<T>(steps: Steps<T>, runStep: <R>(step: () => R) => R): Promise<T> {
   for (;;) {
     const step = runStep(() => steps.next());
     if (step.done === true) return step.value;

@@ -11,7 +11,11 @@ import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
+import type { Steps } from './steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
+
+/** Objects deleted without a pause. */
+const deletionsPerStep = 500;
 
 /** A list, when it exists, and what is stored under one of its ids. */
 interface Found {
@@ -78,28 +82,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     });
   }
 
-  async deleteAll(
+  deleteAll(
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    const clock = this.#clock;
-    return this.access.read(function* (connection) {
-      const row = findList(connection, list);
-      if (row === undefined) return { deletions: [], more: false };
-      const { entries, more } = yield* selectPage(connection, row.list, query, false);
-      const now = clock.now();
-      let lastModified = row.clock;
-      const deletions: Deletion[] = [];
-      for (const old of entries) {
-        if (!(old instanceof StoredObject)) continue;
-        lastModified = nextAfter(lastModified, now);
-        removeObject(connection, row.list, old.id, lastModified);
-        deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
-      }
-      const count = deletions.length;
-      if (count > 0) updateList(connection, row.list, lastModified, { live: -count, dead: count });
-      return { deletions, more };
-    });
+    return this.access.read((connection) => deletePage(connection, list, query, this.#clock));
   }
 
   deleteChildren(uri: string): Promise<void> {
@@ -133,9 +120,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     given: number | undefined,
   ): StoredObject {
     const lastModified =
-      found.list === undefined
-        ? (given ?? this.#clock.now())
-        : this.#nextTimestamp(connection, found.list, given, id);
+      found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
     const { list } = found.list ?? insertList(connection, key, lastModified);
     const plain = holdsPlainNumbersOnly(text) ? 1 : 0;
     if (found.object !== undefined) {
@@ -169,6 +154,36 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     if (holder !== undefined && holder[0] !== id) throw new IntegrityError('another object has this last_modified');
     return given;
   }
+}
+
+/** Deletes one page of live objects in steps, each of which leaves the list's row right. */
+function* deletePage(
+  connection: Connection,
+  key: ListKey,
+  query: PageQuery,
+  clock: Clock,
+): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  const row = findList(connection, key);
+  if (row === undefined) return { deletions: [], more: false };
+  const { entries, more } = yield* selectPage(connection, row.list, query, false);
+  const now = clock.now();
+  const deletions: Deletion[] = [];
+  for (let start = 0; start < entries.length; start += deletionsPerStep) {
+    if (start > 0) yield;
+    let lastModified = findList(connection, key)?.clock ?? row.clock;
+    const before = deletions.length;
+    for (const old of entries.slice(start, start + deletionsPerStep)) {
+      if (!(old instanceof StoredObject)) continue;
+      const next = nextAfter(lastModified, now);
+      // Another operation of the same unit of work may have deleted it meanwhile.
+      if (!removeObject(connection, row.list, old.id, next)) continue;
+      lastModified = next;
+      deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
+    }
+    const count = deletions.length - before;
+    if (count > 0) updateList(connection, row.list, lastModified, { live: -count, dead: count });
+  }
+  return { deletions, more };
 }
 
 /**
@@ -212,10 +227,15 @@ function find(connection: Connection, { kind, parent }: ListKey, id: string): Fo
   };
 }
 
-/** Removes a live object; leaves a tombstone when there is a timestamp for one. The list's row is the caller's. */
-function removeObject(connection: Connection, list: number, id: string, tombstone: number | undefined): void {
-  connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id);
+/**
+ * Removes a live object and leaves a tombstone when there is a timestamp for one. The list's row is the caller's.
+ *
+ * @returns whether there was an object
+ */
+function removeObject(connection: Connection, list: number, id: string, tombstone: number | undefined): boolean {
+  if (connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id) === 0) return false;
   if (tombstone !== undefined) {
     connection.run('INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?)', list, id, tombstone);
   }
+  return true;
 }

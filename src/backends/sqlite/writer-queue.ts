@@ -2,6 +2,7 @@
 // its own, and those that arrive together are made durable by one COMMIT, after which they are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
 
@@ -27,53 +28,15 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** The units that share a COMMIT. */
-class Group {
-  /** Settles when the group is known to be durable, or known to be lost. */
-  readonly outcome: Promise<void>;
-  readonly startedAt: number;
-  units = 0;
-  /** Why the group can no longer be committed. */
-  failure: BackendUnavailable | undefined;
-  #resolve!: () => void;
-  #reject!: (error: unknown) => void;
-
-  constructor(startedAt: number) {
-    this.startedAt = startedAt;
-    this.outcome = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // A group may hold nothing but rolled-back units, whom its failure does not concern.
-    this.outcome.catch(() => undefined);
-  }
-
-  succeed(): void {
-    this.#resolve();
-  }
-
-  fail(error: unknown): BackendUnavailable {
-    if (this.failure === undefined) {
-      const translated = translateError(error, 'storage');
-      this.failure =
-        translated instanceof BackendUnavailable
-          ? translated
-          : new BackendUnavailable('storage', 'SQLite: the transaction was lost', { cause: error });
-      this.#reject(this.failure);
-    }
-    return this.failure;
-  }
-}
-
 /** An open turn. Spent after `commit` or `rollback`. */
 export class WriterUnit implements Transaction {
   readonly #queue: WriterQueue;
-  readonly #group: Group;
+  readonly #group: CommitGroup;
   readonly #connection: Connection;
   readonly #release: () => void;
   #open = true;
 
-  constructor(queue: WriterQueue, group: Group, connection: Connection, release: () => void) {
+  constructor(queue: WriterQueue, group: CommitGroup, connection: Connection, release: () => void) {
     this.#queue = queue;
     this.#group = group;
     this.#connection = connection;
@@ -129,7 +92,7 @@ export class WriterQueue {
   readonly #waiting: Record<Priority, Waiter[]> = { normal: [], background: [] };
   #turnsSinceBackground = 0;
   #current: WriterUnit | undefined;
-  #group: Group | undefined;
+  #group: CommitGroup | undefined;
   /** Set while BEGIN is being retried. */
   #retry: NodeJS.Timeout | undefined;
   #commit: NodeJS.Immediate | undefined;
@@ -194,12 +157,13 @@ export class WriterQueue {
 
   #nextWaiter(): Waiter {
     const { normal, background } = this.#waiting;
-    const ofBackground = normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
+    const ofBackground =
+      normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
     this.#turnsSinceBackground = ofBackground ? 0 : this.#turnsSinceBackground + 1;
     return (ofBackground ? background : normal).shift()!;
   }
 
-  #grant(group: Group): void {
+  #grant(group: CommitGroup): void {
     try {
       this.#connection.run('SAVEPOINT unit');
     } catch (error) {
@@ -236,11 +200,11 @@ export class WriterQueue {
       this.#advance();
       return;
     }
-    this.#group = new Group(performance.now());
+    this.#group = new CommitGroup(performance.now());
     this.#grant(this.#group);
   }
 
-  #isComplete(group: Group): boolean {
+  #isComplete(group: CommitGroup): boolean {
     return (
       group.failure !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
@@ -248,7 +212,7 @@ export class WriterQueue {
     );
   }
 
-  #endGroup(group: Group): void {
+  #endGroup(group: CommitGroup): void {
     this.#group = undefined;
     try {
       if (group.failure === undefined) {

@@ -38,23 +38,25 @@ export function startCommand(): Command {
 
 async function start(options: StartOptions): Promise<void> {
   const settings = loadWith(options, { http_port: options.port?.toString(), host: options.host });
-  const { createLogger } = await import('../../app/logger.ts');
+  const { closeLogger, createLogger } = await import('../../app/logger.ts');
   const { createService } = await import('../../app/service.ts');
   const logger = createLogger({
     level: settings.get('log_level'),
     format: settings.get('log_format'),
     name: settings.get('project_name'),
   });
-  const told = waitForSignal();
+  const exit = (code: number): void => void closeLogger(logger).then(() => process.exit(code));
+  const told = waitForSignal(() => exit(exitCodes.failed));
   const service = await createService({ settings, logger });
   const url = await listen(service);
   logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
   const signal = await told;
   logger.info({ signal }, 'Stopping');
-  await service.close();
-  logger.info('Stopped');
+  const isClosed = await closeWithin(service, settings.get('shutdown_timeout_seconds'));
+  if (isClosed) logger.info('Stopped');
+  else logger.error('Requests in flight were cut off: they took longer than shutdown_timeout_seconds');
   // Whatever is still open now must not keep the process from ending.
-  logger.flush(() => process.exit(exitCodes.done));
+  exit(isClosed ? exitCodes.done : exitCodes.failed);
 }
 
 async function listen(service: Service): Promise<string> {
@@ -82,12 +84,20 @@ async function listen(service: Service): Promise<string> {
   }
 }
 
-/** The first signal to stop; the second one ends the process at once. */
-function waitForSignal(): Promise<string> {
+/** Whether everything in flight was finished in time. */
+async function closeWithin(service: Service, seconds: number): Promise<boolean> {
+  const late = new Promise<false>((resolve) => {
+    setTimeout(resolve, seconds * 1000, false).unref();
+  });
+  return Promise.race([service.close().then(() => true), late]);
+}
+
+/** The first signal to stop; the second one means at once. */
+function waitForSignal(stopAtOnce: () => void): Promise<string> {
   return new Promise((resolve) => {
     let isTold = false;
     const take = (signal: string): void => {
-      if (isTold) process.exit(exitCodes.failed);
+      if (isTold) stopAtOnce();
       isTold = true;
       resolve(signal);
     };

@@ -62,7 +62,9 @@ export function compileUriTemplate(template: string): (ids: UriIds) => string {
  *
  * @param templates kind → template of its objects
  */
-export function createUriParser(templates: Iterable<readonly [string, string]>): (uri: string) => ObjectAddress | undefined {
+export function createUriParser(
+  templates: Iterable<readonly [string, string]>,
+): (uri: string) => ObjectAddress | undefined {
   const byLength = new Map<number, { readonly kind: string; readonly segments: readonly Segment[] }[]>();
   for (const [kind, template] of templates) {
     const segments = parseTemplate(template);

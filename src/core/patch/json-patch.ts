@@ -227,7 +227,7 @@ function isBelow(path: readonly string[], other: readonly string[]): boolean {
 }
 
 function requireValue(operation: Operation): JsonValue {
-  return operation.value ?? (operation.value === null ? null : fail('it has no value'));
+  return operation.value === undefined ? fail('it has no value') : operation.value;
 }
 
 function requireFrom(operation: Operation): readonly string[] {

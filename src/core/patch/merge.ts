@@ -1,6 +1,13 @@
 // The two patches that are plain JSON: members replace members (shallow merge), or objects merge at every depth and
 // `null` removes (JSON Merge Patch, RFC 7396). Neither changes its arguments.
-import { getKey, isJsonObject, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import {
+  getKey,
+  isJsonObject,
+  setKey,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from '../../base/json.ts';
 
 /** Each member of the patch replaces the one of the target; `null` is a value like any other. */
 export function shallowMerge(target: JsonObject, patch: JsonObject): JsonObject {
@@ -17,12 +24,13 @@ export function mergePatch(target: JsonValue | undefined, patch: JsonValue): Jso
   for (const key of Object.keys(old)) {
     const change = getKey(patch, key);
     if (change === undefined) setKey(merged, key, old[key]!);
-    else if (change !== null) setKey(merged, key, mergePatch(old[key]!, change));
+    else if (change !== null) setKey(merged, key, mergePatch(old[key], change));
   }
   for (const key of Object.keys(patch)) {
-    const change = patch[key]!;
+    const change = patch[key];
     // Also inside a new object `null` asks for removal, so that it never gets stored.
-    if (change !== null && !Object.hasOwn(old, key)) setKey(merged, key, mergePatch(undefined, change));
+    if (change === undefined || change === null || Object.hasOwn(old, key)) continue;
+    setKey(merged, key, mergePatch(undefined, change));
   }
   return merged;
 }

@@ -70,7 +70,8 @@ export function createInheritance(kinds: readonly PermissionKind[]): Inheritance
   const names = new Map(kinds.map((kind) => [kind.name, new Set(kind.permissions?.names)]));
   const rules = new Map<string, PermissionRule>();
   for (const kind of kinds) {
-    for (const entries of Object.values(kind.permissions?.granted ?? {})) requireReachable(kind, entries, byName, names);
+    for (const entries of Object.values(kind.permissions?.granted ?? {}))
+      requireReachable(kind, entries, byName, names);
   }
   const none: ReadonlySet<string> = new Set();
   return {

@@ -81,7 +81,8 @@ const additionalProperties: Keyword = (value, schema, compiler) => {
     for (const key of Object.keys(candidate)) {
       run.spend(1);
       if (names.has(key) || compiled.some((pattern) => matches(pattern, key, run))) continue;
-      const failure = value === false ? unexpected('additionalProperties', key) : checkMember(check, candidate[key]!, key, run);
+      const failure =
+        value === false ? unexpected('additionalProperties', key) : checkMember(check, candidate[key]!, key, run);
       if (failure !== undefined) return failure;
       seen?.keys.add(key);
     }
@@ -111,7 +112,9 @@ const propertyNames: Keyword = (value, _schema, compiler) => {
 function dependent(keyword: string): Keyword {
   return (value, _schema, compiler) => {
     if (!isJsonObject(value)) throw new UnusableSchema(`${keyword} must be an object`);
-    const checks = Object.keys(value).map((property) => compileDependency(keyword, property, value[property]!, compiler));
+    const checks = Object.keys(value).map((property) =>
+      compileDependency(keyword, property, value[property]!, compiler),
+    );
     return (candidate, run, seen) => {
       run.spend(checks.length);
       return firstFailure(checks, candidate, run, seen);

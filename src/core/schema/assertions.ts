@@ -93,7 +93,8 @@ const atMost = numberLimit('maximum', 'of at most', (order) => order <= 0);
 
 function multiple(keyword: string): Keyword {
   return (divisor) => {
-    if (!isJsonNumber(divisor) || Number(divisor) <= 0) throw new UnusableSchema(`${keyword} must be a positive number`);
+    if (!isJsonNumber(divisor) || Number(divisor) <= 0)
+      throw new UnusableSchema(`${keyword} must be a positive number`);
     const failure = fail(keyword, `expected a multiple of ${formatJson(divisor)}`);
     return (value) => (!isJsonNumber(value) || isMultipleOf(value, divisor) ? undefined : failure);
   };

@@ -165,7 +165,8 @@ class SchemaCompiler implements Compiler {
 
   #require(reference: string, resource: Resource): Target {
     const target = this.#references.resolve(reference, resource);
-    if (target === undefined) throw new UnusableSchema(`the reference ${abbreviate(reference, 100)} cannot be resolved`);
+    if (target === undefined)
+      throw new UnusableSchema(`the reference ${abbreviate(reference, 100)} cannot be resolved`);
     return target;
   }
 

@@ -23,12 +23,26 @@ const nowhere = 'schema://document/';
 const draft07Uri = 'http://json-schema.org/draft-07/schema';
 
 const singleKeywords: ReadonlySet<string> = new Set([
-  'additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'not', 'propertyNames', 'then',
-  'unevaluatedItems', 'unevaluatedProperties',
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'contentSchema',
+  'else',
+  'if',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
 ]);
 const listKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const mapKeywords: ReadonlySet<string> = new Set([
-  '$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties',
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
 ]);
 const eitherKeywords: ReadonlySet<string> = new Set(['disallow', 'extends', 'items', 'type']);
 

@@ -155,7 +155,9 @@ class Translator {
   #codePoint(): number {
     const pair = this.#match(/u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}/y);
     if (pair !== undefined) {
-      return String.fromCharCode(Number.parseInt(pair.slice(1, 5), 16), Number.parseInt(pair.slice(7), 16)).codePointAt(0)!;
+      return String.fromCharCode(Number.parseInt(pair.slice(1, 5), 16), Number.parseInt(pair.slice(7), 16)).codePointAt(
+        0,
+      )!;
     }
     const unit = this.#match(/u[0-9a-fA-F]{4}/y) ?? this.#match(/x[0-9a-fA-F]{2}/y);
     if (unit !== undefined) return Number.parseInt(unit.slice(1), 16);

@@ -64,5 +64,9 @@ async function lockList(scope: Scope): Promise<[Writer, LockedState]> {
 function lockPosted(scope: Scope, id: string): Promise<[Writer, LockedState]> {
   const { kind, context } = scope;
   const ids = { ...context.ids, [kind.idName]: id };
-  return lockObject(scope, id, byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)));
+  return lockObject(
+    scope,
+    id,
+    byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
+  );
 }

@@ -21,7 +21,9 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
 
   // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
-  const choose = byRule(scope, context.ids, (exists) => (exists && !createsOnly ? kind.rules.write : kind.rules.create));
+  const choose = byRule(scope, context.ids, (exists) =>
+    exists && !createsOnly ? kind.rules.write : kind.rules.create,
+  );
   const [writer, state] = await lockObject(scope, id, choose);
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, state, state.tombstone?.lastModified);

@@ -63,7 +63,8 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
  * @param prefix what stands before attribute names in issues: `data.` where the names are those of the request
  */
 export function checkData({ kind }: Scope, data: SentData, prefix: string, issues: Issue[]): JsonObject {
-  if (honouredTimestamp(data.lastModified, undefined) === 'out of range') issues.push(timestampIssue(`${prefix}last_modified`));
+  if (honouredTimestamp(data.lastModified, undefined) === 'out of range')
+    issues.push(timestampIssue(`${prefix}last_modified`));
   const { checkAttributes } = kind.declaration;
   if (checkAttributes === undefined) return data.attributes;
   return checkAttributes(data.attributes, (name, description) => {

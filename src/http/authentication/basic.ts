@@ -26,7 +26,9 @@ const scheme = /^basic +([a-z0-9+/_-]+={0,2}) *$/i;
  * User and password of a Basic `Authorization` header. Text that is no UTF-8 is read as Latin-1, so both spellings of
  * the same credentials are the same user; `undefined` when malformed or without user name.
  */
-export function parseBasic(header: string | undefined): { readonly user: string; readonly password: string } | undefined {
+export function parseBasic(
+  header: string | undefined,
+): { readonly user: string; readonly password: string } | undefined {
   const encoded = header === undefined ? null : scheme.exec(header);
   if (encoded === null) return undefined;
   const bytes = Buffer.from(encoded[1]!, 'base64');

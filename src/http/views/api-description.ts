@@ -98,5 +98,7 @@ function tagOf({ name, isResource }: Endpoint): string {
 }
 
 function tagsOf(operations: JsonValue): readonly string[] {
-  return Object.values(operations as JsonObject).flatMap((operation) => (operation as { tags: readonly string[] }).tags);
+  return Object.values(operations as JsonObject).flatMap(
+    (operation) => (operation as { tags: readonly string[] }).tags,
+  );
 }

@@ -29,7 +29,10 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       name: 'lbheartbeat',
       path: '/__lbheartbeat__',
       isResource: false,
-      operations: { GET: { id: '__lbheartbeat__', handle: alive }, HEAD: { id: 'head___lbheartbeat__', handle: alive } },
+      operations: {
+        GET: { id: '__lbheartbeat__', handle: alive },
+        HEAD: { id: 'head___lbheartbeat__', handle: alive },
+      },
     },
   ];
 }
@@ -42,7 +45,11 @@ async function checkAll(options: HeartbeatOptions): Promise<ServiceResponse> {
   return jsonResponse(status, Object.fromEntries(results));
 }
 
-async function isHealthy(name: string, check: HealthCheck, { timeoutSeconds, logger }: HeartbeatOptions): Promise<boolean> {
+async function isHealthy(
+  name: string,
+  check: HealthCheck,
+  { timeoutSeconds, logger }: HeartbeatOptions,
+): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${timeoutSeconds} seconds`)), timeoutSeconds * 1000);

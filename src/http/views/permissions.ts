@@ -92,7 +92,8 @@ async function collectEntries(
   reader: Reader,
 ): Promise<readonly JsonObject[]> {
   const explicit = new Map<string, Set<string>>();
-  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.principals)) explicit.set(uri, new Set(names));
+  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.principals))
+    explicit.set(uri, new Set(names));
   for (const kind of kinds) {
     const granted = entriesBySettings(options, kinds, kind, caller);
     if (granted.length === 0) continue;

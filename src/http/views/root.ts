@@ -58,7 +58,8 @@ function describe(options: RootOptions, origin: string, caller: Caller): JsonObj
   if (options.endOfService !== undefined) view['eos'] = options.endOfService;
   if (caller.userId !== undefined) {
     const user: MutableJsonObject = { id: caller.userId, principals: caller.principals };
-    for (const add of options.userInfo) for (const [key, value] of Object.entries(add(caller))) setKey(user, key, value);
+    for (const add of options.userInfo)
+      for (const [key, value] of Object.entries(add(caller))) setKey(user, key, value);
     view['user'] = user;
   }
   return view;

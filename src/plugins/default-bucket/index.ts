@@ -48,7 +48,8 @@ async function resolve(
   collectionIds: IdGenerator | undefined,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed');
+  // Using it creates it, so that not even reading is allowed.
+  if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const id = personalBucketId(secret, caller.userId);
   const below = path.slice(alias.length);
   const [, resource, childId, ...rest] = below.split('/');
@@ -65,7 +66,9 @@ async function resolve(
       await createIfMissing(session, { list, id: childId, uri: `${uri}/collections/${childId}` }, caller);
     }
   } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
-    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', { details: { id, resource_name: 'bucket' } });
+    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {
+      details: { id, resource_name: 'bucket' },
+    });
   }
   return { path: uri + below, request: replaceAliasInBody(request, below === '' ? id : undefined) };
 }

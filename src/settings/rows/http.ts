@@ -23,9 +23,6 @@ export const requestSettings = {
     default: 512,
   }),
   max_filters: setting(integer({ min: 1 }), 'Filters that one list request may hold.', { default: 100 }),
-  max_pattern_length: setting(integer({ min: 1 }), 'Characters that a pattern in a filter or in a schema may have.', {
-    default: 1000,
-  }),
   header_timeout_seconds: setting(duration({ min: 0.1 }), 'Time that the headers of a request may take to arrive.', {
     default: 20,
   }),

@@ -78,9 +78,6 @@ export const serviceSettings = {
     'File that /contribute.json answers with; the one that comes with the software unless set.',
     { default: undefined },
   ),
-  transaction_per_request: setting(flag(), 'Runs each request, batches included, in one transaction.', {
-    default: true,
-  }),
   flush_endpoint_enabled: setting(
     flag(),
     'Serves POST /__flush__, by which anybody can delete everything. For development only.',

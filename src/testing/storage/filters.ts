@@ -337,6 +337,7 @@ const restrictions: readonly StorageCase[] = [
       ['ids and a filter', { ids: ['a', 'c'], filters: [compare('n', 'gt', 100)] }, 'c'],
       ['ids and a filter on ids', { ids: ['a', 'c'], filters: [oneOf('id', 'c', 'd')] }, 'c'],
       ['ids and a time', { ids: ['a', 'c'], filters: [timed('gt', 100)] }, 'c'],
+      ['ids and a time they reach', { ids: ['a', 'c'], filters: [timed('min', 300), timed('max', 300)] }, 'c'],
       ['ids that are empty texts', { ids: [''] }, ''],
     ] as readonly (readonly [string, Partial<Selection>, string])[]
   ).map(([name, selection, expected]) =>

@@ -7,7 +7,7 @@ import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
-import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/history.ts';
+import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/queries.ts';
 
 const list = { kind: 'record', parent: '/buckets/a/collections/b' };
 
@@ -52,7 +52,7 @@ describe('memory lists', () => {
   it('answer every query as looking at everything would', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(changeOf(1000), { maxLength: 25 }),
+        fc.array(changeOf(1000), { maxLength: 25, size: 'max' }),
         fc.array(anyQuery(1000), { minLength: 3, maxLength: 6 }),
         async (changes, queries) => {
           const { storage, live, all } = await fill(changes);
@@ -63,14 +63,14 @@ describe('memory lists', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 
   it('count what looking at everything would count', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(changeOf(1000), { maxLength: 25 }),
+        fc.array(changeOf(1000), { maxLength: 25, size: 'max' }),
         fc.array(anyFilter(1000), { maxLength: 3 }) as fc.Arbitrary<readonly Filter[]>,
         fc.boolean(),
         async (changes, filters, includeDeleted) => {
@@ -79,7 +79,7 @@ describe('memory lists', () => {
           expect(await storage.reader.countAll(list, { filters, includeDeleted })).toBe(expected);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 });

@@ -2,7 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rangeBelow, rangeOfPrefix } from '../../../src/backends/sqlite/text-range.ts';
 
-const character = fc.constantFrom('a', 'b', '_', '%', '/', '0', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}');
+const character = fc.constantFrom(
+  'a',
+  'b',
+  '_',
+  '%',
+  '/',
+  '0',
+  '\ud7ff',
+  '\ue000',
+  '\uffff',
+  '\u{10000}',
+  '\u{10ffff}',
+);
 const text = fc.array(character, { maxLength: 4 }).map((characters) => characters.join(''));
 
 function isAtLeast(value: string, bound: string): boolean {

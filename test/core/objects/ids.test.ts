@@ -34,7 +34,8 @@ describe('id generators', () => {
   it('accepts names that start with a letter or a digit and nothing around them', () => {
     const { match } = findIdGenerator('RelaxedUUID')!;
     for (const id of ['a', 'A-_9', '0']) expect(match(id)).toBe(true);
-    for (const id of ['', '-a', '_a', 'a.b', 'a\n', '\na', 'a b', 'é', 'a/b', '__proto__']) expect(match(id)).toBe(false);
+    for (const id of ['', '-a', '_a', 'a.b', 'a\n', '\na', 'a b', 'é', 'a/b', '__proto__'])
+      expect(match(id)).toBe(false);
   });
 
   it('accepts the marks of mail addresses in account ids', () => {

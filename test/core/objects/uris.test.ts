@@ -18,8 +18,21 @@ describe('object URIs', () => {
   });
 
   it('are parsed back to kind and ids', () => {
-    expect(parse('/buckets/b/collections/c')).toEqual({ kind: 'collection', ids: { bucket_id: 'b', collection_id: 'c' } });
-    for (const other of ['', '/', 'buckets/b', '/buckets', '/buckets/', '/buckets/b/', '/buckets/b/x/c', '/buckets//groups/g', '//b']) {
+    expect(parse('/buckets/b/collections/c')).toEqual({
+      kind: 'collection',
+      ids: { bucket_id: 'b', collection_id: 'c' },
+    });
+    for (const other of [
+      '',
+      '/',
+      'buckets/b',
+      '/buckets',
+      '/buckets/',
+      '/buckets/b/',
+      '/buckets/b/x/c',
+      '/buckets//groups/g',
+      '//b',
+    ]) {
       expect(parse(other)).toBeUndefined();
     }
   });

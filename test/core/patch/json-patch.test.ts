@@ -39,7 +39,11 @@ describe('JSON patch', () => {
     ['{"a":1}', '[{"op":"test","path":"/a","value":1}]', '{"a":1}'],
     ['{"a":[1,{"b":null}]}', '[{"op":"test","path":"/a","value":[1.0,{"b":null}]}]', '{"a":[1,{"b":null}]}'],
     ['{"a":10}', '[{"op":"test","path":"/a","value":1e1}]', '{"a":10}'],
-    ['{"/":1,"~1":2,"m~n":3}', '[{"op":"test","path":"/~1","value":1},{"op":"remove","path":"/~01"}]', '{"/":1,"m~n":3}'],
+    [
+      '{"/":1,"~1":2,"m~n":3}',
+      '[{"op":"test","path":"/~1","value":1},{"op":"remove","path":"/~01"}]',
+      '{"/":1,"m~n":3}',
+    ],
     ['{"":{"":1}}', '[{"op":"replace","path":"//","value":2}]', '{"":{"":2}}'],
     ['{"0":1}', '[{"op":"replace","path":"/0","value":2}]', '{"0":2}'],
     ['{"a":1}', '[{"op":"add","path":"/__proto__","value":{"x":1}}]', '{"a":1,"__proto__":{"x":1}}'],
@@ -81,7 +85,9 @@ describe('JSON patch', () => {
     ['{"a":1}', '{"op":"copy","path":"/b"}'],
     ['{"a":1}', '{"op":"copy","from":"/x","path":"/b"}'],
   ])('of %s with %s is refused without a name', (document, operation) => {
-    const issues = issuesOf(() => patch(document, `[{"op":"test","path":"/a","value":${firstValue(document)}},${operation}]`));
+    const issues = issuesOf(() =>
+      patch(document, `[{"op":"test","path":"/a","value":${firstValue(document)}},${operation}]`),
+    );
     expect(issues).toMatchObject([{ location: 'body', name: null }]);
     expect(issues[0]!.description).toContain('operation 1');
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
@@ -91,7 +97,19 @@ describe('JSON patch', () => {
     const body = `[5, {"op":"add"}, {"op":"zap","path":"x"}, {"op":"remove","path":"/a","more":1}, {},
       {"op":"move","path":"/a","from":"b"}, {"op":"add","path":"/a/~2","value":1}, {"op":"constructor","path":""}]`;
     const names = issuesOf(() => parseOperations(parseJson(body))).map((issue) => issue.name);
-    expect(names).toEqual(['0', '1.path', '2.op', '2.path', '3', '4.op', '4.path', '5.from', '6.path', '7.op', '7.path']);
+    expect(names).toEqual([
+      '0',
+      '1.path',
+      '2.op',
+      '2.path',
+      '3',
+      '4.op',
+      '4.path',
+      '5.from',
+      '6.path',
+      '7.op',
+      '7.path',
+    ]);
   });
 
   it('must be an array of at most a thousand operations', () => {
@@ -194,7 +212,9 @@ describe('JSON patch against a simple model', () => {
   it('gives the same documents and never changes its input', () => {
     const document = fc.dictionary(
       fc.constantFrom('a', 'b', 'c'),
-      fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value).replaceAll(/[~/]|__proto__/g, '')) as JsonValue),
+      fc
+        .jsonValue({ maxDepth: 3 })
+        .map((value) => JSON.parse(JSON.stringify(value).replaceAll(/[~/]|__proto__/g, '')) as JsonValue),
       { minKeys: 1 },
     );
     const picks = fc.array(fc.tuple(fc.constantFrom('add', 'remove', 'replace', 'copy', 'move'), fc.nat(), fc.nat()), {
@@ -233,9 +253,12 @@ function isInList(root: unknown, path: string): boolean {
 describe('JSON pointers', () => {
   it('survive the way to text and back', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: fc.constantFrom('/', '~', '0', '1', 'é', '') }), { minLength: 1 }), (tokens) => {
-        expect(parsePointer(formatPointer(tokens))).toEqual(tokens);
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: fc.constantFrom('/', '~', '0', '1', 'é', '') }), { minLength: 1 }),
+        (tokens) => {
+          expect(parsePointer(formatPointer(tokens))).toEqual(tokens);
+        },
+      ),
     );
   });
 

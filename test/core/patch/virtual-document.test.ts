@@ -75,7 +75,9 @@ describe('JSON patch on an object with permissions', () => {
   });
 
   it('replaces a whole permission by an object or a list, which later operations may refine', () => {
-    expect(patch([{ op: 'replace', path: '/permissions/read', value: { a: 'b' } }]).permissions).toEqual({ read: ['a'] });
+    expect(patch([{ op: 'replace', path: '/permissions/read', value: { a: 'b' } }]).permissions).toEqual({
+      read: ['a'],
+    });
     const refined = patch([
       { op: 'replace', path: '/permissions/read', value: ['a', 'a', 'b'] },
       { op: 'add', path: '/permissions/read/c' },
@@ -99,12 +101,16 @@ describe('JSON patch on an object with permissions', () => {
   });
 
   it('moves and copies principals between permissions and from attributes', () => {
-    const moved = patch([{ op: 'move', from: '/permissions/write/basicauth:x', path: '/permissions/read/basicauth:x' }]);
+    const moved = patch([
+      { op: 'move', from: '/permissions/write/basicauth:x', path: '/permissions/read/basicauth:x' },
+    ]);
     expect(moved.permissions).toEqual({ write: ['basicauth:y'], read: ['system.Everyone', 'basicauth:x'] });
-    expect(patch([{ op: 'copy', from: '/data/list', path: '/permissions/read' }]).permissions).toEqual({ read: ['zoe'] });
-    expect(patch([{ op: 'copy', from: '/permissions/write/basicauth:x', path: '/permissions/read/zoe' }]).permissions).toEqual(
-      { read: ['system.Everyone', 'zoe'] },
-    );
+    expect(patch([{ op: 'copy', from: '/data/list', path: '/permissions/read' }]).permissions).toEqual({
+      read: ['zoe'],
+    });
+    expect(
+      patch([{ op: 'copy', from: '/permissions/write/basicauth:x', path: '/permissions/read/zoe' }]).permissions,
+    ).toEqual({ read: ['system.Everyone', 'zoe'] });
   });
 
   it('refuses permissions the kind does not have', () => {

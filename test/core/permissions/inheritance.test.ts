@@ -126,7 +126,13 @@ describe('inheritance', () => {
 describe('principals', () => {
   it('tells the URI of a group from other principals', () => {
     expect(isGroupUri('/buckets/b/groups/g')).toBe(true);
-    for (const other of ['/buckets/b', '/buckets/b/groups/', '/buckets/b/groups/g/x', 'group:g', 'x/buckets/b/groups/g']) {
+    for (const other of [
+      '/buckets/b',
+      '/buckets/b/groups/',
+      '/buckets/b/groups/g/x',
+      'group:g',
+      'x/buckets/b/groups/g',
+    ]) {
       expect(isGroupUri(other)).toBe(false);
     }
     expect(isGroupUri('/buckets/b/collections/g')).toBe(false);

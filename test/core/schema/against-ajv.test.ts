@@ -68,7 +68,10 @@ function bodyOf(draft: number, reference: JsonObject | undefined): fc.Arbitrary<
       properties: map,
       patternProperties: fc.dictionary(fc.constantFrom('^a', 'b$', 'x'), sub, { maxKeys: 2, ...plain }),
       additionalProperties: sub,
-      dependencies: fc.dictionary(fc.constantFrom(...keys), fc.oneof(sub, fc.uniqueArray(fc.constantFrom(...keys), { minLength: 1, maxLength: 2 }))),
+      dependencies: fc.dictionary(
+        fc.constantFrom(...keys),
+        fc.oneof(sub, fc.uniqueArray(fc.constantFrom(...keys), { minLength: 1, maxLength: 2 })),
+      ),
       items: draft === 2020 ? sub : fc.oneof(sub, list),
       allOf: list,
       anyOf: list,
@@ -90,7 +93,10 @@ function bodyOf(draft: number, reference: JsonObject | undefined): fc.Arbitrary<
     if (draft >= 2019) {
       delete fields['dependencies'];
       Object.assign(fields, {
-        dependentRequired: fc.dictionary(fc.constantFrom(...keys), fc.uniqueArray(fc.constantFrom(...keys), { maxLength: 2 })),
+        dependentRequired: fc.dictionary(
+          fc.constantFrom(...keys),
+          fc.uniqueArray(fc.constantFrom(...keys), { maxLength: 2 }),
+        ),
         dependentSchemas: map,
       });
     }
@@ -103,20 +109,20 @@ function bodyOf(draft: number, reference: JsonObject | undefined): fc.Arbitrary<
       sub: fc.oneof(
         { maxDepth: 3, withCrossShrink: true },
         draft >= 6 ? fc.constantFrom<JsonValue>(true, false, {}) : fc.constant<JsonValue>({}),
-        { arbitrary: body as fc.Arbitrary<JsonValue>, weight: 4 },
+        { arbitrary: body, weight: 4 },
         ...(reference === undefined ? [] : [fc.constant<JsonValue>(reference)]),
       ),
-      schema: body as fc.Arbitrary<JsonObject>,
+      schema: body,
     };
   }).schema;
 }
 
 const engines: readonly (readonly [number, string, () => Ajv])[] = [
-  [4, 'http://json-schema.org/draft-04/schema#', () => new draft04.default(options) as unknown as Ajv],
+  [4, 'http://json-schema.org/draft-04/schema#', () => new draft04.default(options)],
   [6, 'http://json-schema.org/draft-06/schema#', () => new Ajv(options)],
   [7, 'http://json-schema.org/draft-07/schema#', () => new Ajv(options)],
-  [2019, 'https://json-schema.org/draft/2019-09/schema', () => new Ajv2019(options) as unknown as Ajv],
-  [2020, 'https://json-schema.org/draft/2020-12/schema', () => new Ajv2020(options) as unknown as Ajv],
+  [2019, 'https://json-schema.org/draft/2019-09/schema', () => new Ajv2019(options)],
+  [2020, 'https://json-schema.org/draft/2020-12/schema', () => new Ajv2020(options)],
 ];
 
 /** The program text theirs writes for newer drafts sometimes uses variables that do not exist or hold nothing. */
@@ -164,7 +170,21 @@ describe('the check of schemas', () => {
 
 /** The schema with one keyword given another value. */
 function spoil(schema: JsonObject): fc.Arbitrary<JsonObject> {
-  const names = ['type', 'minLength', 'required', 'properties', 'items', 'allOf', 'not', 'pattern', 'uniqueItems', '$id', 'if'];
-  const junk = fc.constantFrom<JsonValue>(null, -1, 1.5, 'text', [], ['a', 'a'], [1], {}, { a: 1 }, { a: [] }, true, ['null']);
+  const names = [
+    'type',
+    'minLength',
+    'required',
+    'properties',
+    'items',
+    'allOf',
+    'not',
+    'pattern',
+    'uniqueItems',
+    '$id',
+    'if',
+  ];
+  const junk = fc.constantFrom<JsonValue>(null, -1, 1.5, 'text', [], ['a', 'a'], [1], {}, { a: 1 }, { a: [] }, true, [
+    'null',
+  ]);
   return fc.tuple(fc.constantFrom(...names), junk).map(([name, other]) => ({ ...schema, [name]: other }));
 }

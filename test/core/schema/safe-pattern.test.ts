@@ -37,12 +37,27 @@ describe('patterns', () => {
     expect(compileSafePattern(pattern).test(text)).toBe(result);
   });
 
-  it.each(['(a)\\1', '(?<n>a)\\k<n>', '(?=a)', '(?!a)', '(', '[', '[b-a]', 'a**', '\\', '\\q', '\\u12', '\\ud83d', '\\u{110000}', '\\p{Foo}', '\\p', 'a{1001}', '[\\Z]'])(
-    '%j is refused',
-    (pattern) => {
-      expect(() => compileSafePattern(pattern)).toThrow(UnsupportedPattern);
-    },
-  );
+  it.each([
+    '(a)\\1',
+    '(?<n>a)\\k<n>',
+    '(?=a)',
+    '(?!a)',
+    '(',
+    '[',
+    '[b-a]',
+    'a**',
+    '\\',
+    '\\q',
+    '\\u12',
+    '\\ud83d',
+    '\\u{110000}',
+    '\\p{Foo}',
+    '\\p',
+    'a{1001}',
+    '[\\Z]',
+  ])('%j is refused', (pattern) => {
+    expect(() => compileSafePattern(pattern)).toThrow(UnsupportedPattern);
+  });
 
   it('say what they do not support', () => {
     expect(() => compileSafePattern('^(?!x)')).toThrow('lookahead is not supported');
@@ -50,24 +65,53 @@ describe('patterns', () => {
   });
 
   it('mean what they mean to the language they come from', () => {
-    const atom = fc.constantFrom('a', 'b', '.', '\\d', '\\w', '\\s', '\\S', '\\b', '[ab]', '[^a]', '[\\s\\d]', '[^\\s]', '\\n', 'é', '😀', '\\u00e9', '^', '$', '\\/', '\\-');
+    const atom = fc.constantFrom(
+      'a',
+      'b',
+      '.',
+      '\\d',
+      '\\w',
+      '\\s',
+      '\\S',
+      '\\b',
+      '[ab]',
+      '[^a]',
+      '[\\s\\d]',
+      '[^\\s]',
+      '\\n',
+      'é',
+      '😀',
+      '\\u00e9',
+      '^',
+      '$',
+      '\\/',
+      '\\-',
+    );
     const quantifier = fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,2}', '*?');
     const pattern = fc.letrec<{ pattern: string }>((tie) => ({
       pattern: fc.oneof(
         { maxDepth: 3 },
-        fc.array(fc.tuple(atom, quantifier).map((parts) => parts.join('')), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('')),
+        fc
+          .array(
+            fc.tuple(atom, quantifier).map((parts) => parts.join('')),
+            { minLength: 1, maxLength: 4 },
+          )
+          .map((parts) => parts.join('')),
         fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `(?:${a}|${b})`),
         fc.tuple(tie('pattern'), fc.constantFrom('*', '?', '+')).map(([inner, mark]) => `(${inner})${mark}`),
       ),
     })).pattern;
-    const text = fc.string({ unit: fc.constantFrom('a', 'b', '1', ' ', '\n', '\u00a0', '\u2028', 'é', '😀', '/'), maxLength: 6 });
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'b', '1', ' ', '\n', '\u00a0', '\u2028', 'é', '😀', '/'),
+      maxLength: 6,
+    });
     fc.assert(
       fc.property(pattern, fc.array(text, { minLength: 1, maxLength: 5 }), (source, texts) => {
         // Quantified anchors and escapes of ordinary characters are errors with the `u` flag.
         const native = compileNative(source);
         fc.pre(native !== undefined);
         const ours = compileSafePattern(source);
-        for (const candidate of texts) expect(ours.test(candidate)).toBe(native!.test(candidate));
+        for (const candidate of texts) expect(ours.test(candidate)).toBe(native.test(candidate));
       }),
       { numRuns: 500 },
     );

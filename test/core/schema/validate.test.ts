@@ -3,13 +3,19 @@ import { parseJson, type JsonObject } from '../../../src/base/json.ts';
 import { checkSchema } from '../../../src/core/schema/meta.ts';
 import { validateAgainst, type SchemaFailure } from '../../../src/core/schema/validate.ts';
 
-function validate(schema: string, value: string, internalFields = ['last_modified', 'schema']): SchemaFailure | undefined {
+function validate(
+  schema: string,
+  value: string,
+  internalFields = ['last_modified', 'schema'],
+): SchemaFailure | undefined {
   return validateAgainst(parseJson(schema) as JsonObject, parseJson(value) as JsonObject, { internalFields });
 }
 
 describe('validation of an object', () => {
   it('accepts what the schema allows', () => {
-    expect(validate('{"properties":{"title":{"type":"string"}}}', '{"title":"x","id":"a","last_modified":1}')).toBeUndefined();
+    expect(
+      validate('{"properties":{"title":{"type":"string"}}}', '{"title":"x","id":"a","last_modified":1}'),
+    ).toBeUndefined();
     expect(validate('{}', '{"id":"a"}')).toBeUndefined();
   });
 
@@ -46,7 +52,8 @@ describe('validation of an object', () => {
   });
 
   it('hides internal fields, also from the list of required ones', () => {
-    const schema = '{"required":["schema","last_modified","title"],"additionalProperties":false,"properties":{"title":{}}}';
+    const schema =
+      '{"required":["schema","last_modified","title"],"additionalProperties":false,"properties":{"title":{}}}';
     expect(validate(schema, '{"title":1,"schema":5,"last_modified":1,"id":"a"}')).toBeUndefined();
     expect(validate('{"properties":{"last_modified":{"type":"null"}}}', '{"last_modified":1}')).toBeUndefined();
   });
@@ -73,13 +80,30 @@ describe('validation of an object', () => {
 
 describe('the check of schemas', () => {
   it('accepts objects that draft 7 takes for schemas', () => {
-    for (const schema of ['{}', '{"type":"object","properties":{"a":{"$ref":"#/x"}}}', '{"$schema":"http://json-schema.org/draft-04/schema#"}']) {
+    for (const schema of [
+      '{}',
+      '{"type":"object","properties":{"a":{"$ref":"#/x"}}}',
+      '{"$schema":"http://json-schema.org/draft-04/schema#"}',
+    ]) {
       expect(checkSchema(parseJson(schema))).toBeUndefined();
     }
   });
 
   it('refuses everything else, whatever draft the schema names', () => {
-    const refused = ['null', '"x"', '[]', 'true', '5', '{"type":"strong"}', '{"type":5}', '{"minLength":-1}', '{"required":true}', '{"properties":{"a":{"type":"x"}}}', '{"exclusiveMinimum":true}', '{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}'];
+    const refused = [
+      'null',
+      '"x"',
+      '[]',
+      'true',
+      '5',
+      '{"type":"strong"}',
+      '{"type":5}',
+      '{"minLength":-1}',
+      '{"required":true}',
+      '{"properties":{"a":{"type":"x"}}}',
+      '{"exclusiveMinimum":true}',
+      '{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}',
+    ];
     for (const schema of refused) expect(checkSchema(parseJson(schema)), schema).toEqual(expect.any(String));
   });
 
@@ -89,7 +113,11 @@ describe('the check of schemas', () => {
   });
 
   it('refuses patterns that cannot be run, wherever they are applied', () => {
-    for (const schema of ['{"pattern":"(?=a)"}', '{"patternProperties":{"(a)\\\\1":{}}}', '{"definitions":{"x":{"pattern":"("}}}']) {
+    for (const schema of [
+      '{"pattern":"(?=a)"}',
+      '{"patternProperties":{"(a)\\\\1":{}}}',
+      '{"definitions":{"x":{"pattern":"("}}}',
+    ]) {
       expect(checkSchema(parseJson(schema))).toContain('pattern');
     }
     expect(checkSchema(parseJson('{"enum":[{"pattern":"("}],"properties":{"pattern":{}}}'))).toBeUndefined();

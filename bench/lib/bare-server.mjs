@@ -1,0 +1,22 @@
+// What Node.js alone can do: reads the request, parses a JSON body when there is one, answers the bytes it was given
+// on standard input.
+import http from 'node:http';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+
+const body = Buffer.from(await text(process.stdin));
+
+const server = http.createServer((request, response) => {
+  /** @type {Buffer[]} */
+  const chunks = [];
+  request.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    if (chunks.length > 0) JSON.parse(Buffer.concat(chunks).toString());
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+    response.end(body);
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') console.log(`http://127.0.0.1:${address.port}`);
+});

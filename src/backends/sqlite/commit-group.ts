@@ -1,0 +1,42 @@
+// The units of work that share one COMMIT, and therefore one outcome.
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import { translateError } from './errors.ts';
+
+export class CommitGroup {
+  /** Settles when the group is known to be durable, or known to be lost. */
+  readonly outcome: Promise<void>;
+  readonly startedAt: number;
+  units = 0;
+  /** Why the group can no longer be committed. */
+  failure: BackendUnavailable | undefined;
+  #resolve!: () => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(startedAt: number) {
+    this.startedAt = startedAt;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // A group may hold nothing but rolled-back units, whom its failure does not concern.
+    this.outcome.catch(() => undefined);
+  }
+
+  /** Tells all units that their writes are durable. */
+  succeed(): void {
+    this.#resolve();
+  }
+
+  /** Tells all units, those to come included, that nothing of the group was kept. The first reason counts. */
+  fail(error: unknown): BackendUnavailable {
+    if (this.failure === undefined) {
+      const translated = translateError(error, 'storage');
+      this.failure =
+        translated instanceof BackendUnavailable
+          ? translated
+          : new BackendUnavailable('storage', 'SQLite: the transaction was lost', { cause: error });
+      this.#reject(this.failure);
+    }
+    return this.failure;
+  }
+}

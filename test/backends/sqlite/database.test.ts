@@ -1,0 +1,249 @@
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
+import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
+import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
+import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
+import { createTestClock } from '../../../src/testing/contract-case.ts';
+import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
+
+function openUnmigrated(path: string): SqliteDatabase {
+  const database = openSqliteDatabase({ path, clock: createTestClock(), synchronous: 'OFF' });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+describe('a database file', () => {
+  it('is created with its folders', async () => {
+    const path = join(dirname(await temporaryPath()), 'deep', 'er', 'coffer.sqlite3');
+    const test = await openTestDatabase({ path });
+    await test.unit((storage) => storage.create(records, 'a', '{}'));
+    expect(await readdir(dirname(path))).toContain('coffer.sqlite3');
+  });
+
+  it('holds objects, tombstones, clocks and permissions when it is opened again', async () => {
+    const first = await openTestDatabase();
+    await first.unit(async (storage, permission) => {
+      await storage.create(records, 'a', '{"n":1.0}');
+      await storage.create(records, 'b', '{}');
+      await storage.delete(records, 'b');
+      await permission.addPrincipalToAce('/buckets/b', 'write', 'zoe');
+      await permission.addUserPrincipal('zoe', '/buckets/b/groups/g');
+    });
+    const clock = await first.storage.reader.resourceTimestamp(records);
+    await first.database.close();
+    const second = await openTestDatabase({ path: first.path });
+    expect((await second.storage.reader.get(records, 'a'))?.text).toBe('{"n":1.0}');
+    expect(await second.storage.reader.countAll(records, { filters: [], includeDeleted: true })).toBe(2);
+    expect(await second.storage.reader.resourceTimestamp(records)).toBe(clock);
+    expect(await second.permission.reader.getUserPrincipals('zoe')).toEqual(new Set(['/buckets/b/groups/g']));
+    expect(await second.permission.reader.getObjectPermissions('/buckets/b')).toEqual({ write: ['zoe'] });
+  });
+
+  it('left behind by a killed process holds what was answered, and nothing of an open unit of work', async () => {
+    const test = await openTestDatabase({ synchronous: 'FULL' });
+    await test.unit((storage) => storage.create(records, 'answered', '{}'));
+    const transaction = await test.database.begin();
+    await test.storage.writer(transaction).create(records, 'open', '{}');
+    const left = join(dirname(test.path), 'left.sqlite3');
+    // What a kill leaves of the files; the index of the log is memory shared by processes, and lost.
+    for (const suffix of ['', '-wal']) await copyFile(test.path + suffix, left + suffix);
+    await transaction.rollback();
+    const second = await openTestDatabase({ path: left });
+    expect((await second.storage.reader.get(records, 'answered'))?.id).toBe('answered');
+    expect(await second.storage.reader.get(records, 'open')).toBeUndefined();
+    await second.unit((storage) => storage.create(records, 'open', '{}'));
+  });
+
+  it('holds everything without its log when it was closed', async () => {
+    const test = await openTestDatabase();
+    await test.unit((storage) => storage.create(records, 'a', '{}'));
+    await test.database.close();
+    const copy = join(dirname(test.path), 'copy.sqlite3');
+    await copyFile(test.path, copy);
+    const again = await openTestDatabase({ path: copy });
+    expect((await again.storage.reader.get(records, 'a'))?.id).toBe('a');
+  });
+
+  it('that is none is refused as unavailable', async () => {
+    const path = await temporaryPath();
+    await writeFile(path, 'This is no database. '.repeat(1000));
+    expect(() => openUnmigrated(path)).toThrow(BackendUnavailable);
+    expect(() => openUnmigrated(path)).toThrow(/not a SQLite database/);
+  });
+
+  it('may be written by two processes, whose clocks agree', async () => {
+    const one = await openTestDatabase();
+    const other = await openTestDatabase({ path: one.path });
+    const ids = Array.from({ length: 40 }, (_, index) => `id${index}`);
+    await Promise.all(
+      ids.map((id, index) => (index % 2 === 0 ? one : other).unit((storage) => storage.create(records, id, '{}'))),
+    );
+    const query = {
+      filters: [],
+      sort: [{ field: parseField('last_modified'), direction: 'ascending' as const }],
+      limit: 100,
+    };
+    const { entries, timestamp } = await one.storage.reader.listAll(records, query);
+    const { entries: seenByOther } = await other.storage.reader.listAll(records, query);
+    expect(seenByOther).toEqual(entries);
+    const first = one.clock.now();
+    expect(entries.map(({ lastModified }) => lastModified)).toEqual(ids.map((_, index) => first + index));
+    expect(timestamp).toBe(first + ids.length - 1);
+  });
+
+  it('shows what another process has committed from the next turn of the event loop on', async () => {
+    const one = await openTestDatabase();
+    const other = await openTestDatabase({ path: one.path });
+    expect(await one.storage.reader.get(records, 'a')).toBeUndefined();
+    await other.unit((storage) => storage.create(records, 'a', '{}'));
+    expect((await one.storage.reader.get(records, 'a'))?.id).toBe('a');
+  });
+});
+
+describe('reads of committed state', () => {
+  it('see what the same process has just committed, in the same turn of the event loop, too', async () => {
+    const test = await openTestDatabase();
+    for (let n = 0; n < 20; n++) {
+      await test.storage.reader.get(records, 'x');
+      await test.unit((storage) => storage.update(records, 'x', `{"n":${n}}`));
+      expect((await test.storage.reader.get(records, 'x'))?.text).toBe(`{"n":${n}}`);
+    }
+  });
+
+  it('see nothing of a unit of work before it is committed', async () => {
+    const test = await openTestDatabase();
+    await test.unit(async (storage) => {
+      await storage.create(records, 'x', '{}');
+      expect(await test.storage.reader.get(records, 'x')).toBeUndefined();
+      expect(await test.storage.reader.resourceTimestamp(records)).toBeUndefined();
+    });
+  });
+
+  it('do not keep the log from being moved into the file', async () => {
+    const test = await openTestDatabase();
+    const text = JSON.stringify({ s: 'x'.repeat(4000) });
+    for (let n = 0; n < 3000; n++) {
+      const reading = test.storage.reader.get(records, 'x');
+      await test.unit((storage) => storage.update(records, `id${n % 10}`, text));
+      await reading;
+    }
+    const other = openConnection(test.path);
+    const [, frames] = other.get<[number, number, number]>('PRAGMA wal_checkpoint(PASSIVE)')!;
+    // 1000 pages are what SQLite lets accumulate.
+    expect(frames).toBeLessThan(2000);
+  });
+});
+
+describe('the schema', () => {
+  it('is created once, with a line for each step, and left alone afterwards', async () => {
+    const database = openUnmigrated(await temporaryPath());
+    const planned = await database.initializeSchema({ dryRun: true });
+    expect(planned).toEqual([
+      'SQLite schema version 1: create the tables of lists, objects, tombstones and permissions',
+    ]);
+    expect(await database.initializeSchema({ dryRun: true })).toEqual(planned);
+    expect(await database.initializeSchema({ dryRun: false })).toEqual(planned);
+    expect(await database.initializeSchema({ dryRun: false })).toEqual([]);
+    expect(await database.initializeSchema({ dryRun: true })).toEqual([]);
+  });
+
+  it('is created once by two processes that start together', async () => {
+    const path = await temporaryPath();
+    const databases = [openUnmigrated(path), openUnmigrated(path)];
+    const done = await Promise.all(databases.map((database) => database.initializeSchema({ dryRun: false })));
+    expect(done.flat()).toHaveLength(1);
+  });
+
+  it('that is missing is named in the error, with the command that creates it', async () => {
+    const database = openUnmigrated(await temporaryPath());
+    const storage = createSqliteStorage(database);
+    const permission = createSqlitePermission(database);
+    await expect(storage.reader.get(records, 'a')).rejects.toThrow(/coffer migrate/);
+    await expect(permission.reader.getUserPrincipals('zoe')).rejects.toMatchObject({ backend: 'permission' });
+    const transaction = await database.begin();
+    await expect(storage.writer(transaction).create(records, 'a', '{}')).rejects.toThrow(BackendUnavailable);
+    await transaction.rollback();
+  });
+
+  it('of a later version is refused', async () => {
+    const path = await temporaryPath();
+    openConnection(path).exec('PRAGMA user_version = 99');
+    expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 1 at most/);
+  });
+
+  it('survives a flush of both backends', async () => {
+    const test = await openTestDatabase();
+    await test.unit(async (storage, permission) => {
+      await storage.create(records, 'a', '{}');
+      await permission.addPrincipalToAce('/buckets/b', 'read', 'zoe');
+      await storage.flush();
+      await permission.flush();
+    });
+    expect(await test.database.initializeSchema({ dryRun: true })).toEqual([]);
+    expect(await test.storage.reader.resourceTimestamp(records)).toBeUndefined();
+    expect(await test.permission.reader.getObjectPermissions('/buckets/b')).toEqual({});
+  });
+});
+
+describe('closing a database', () => {
+  it('waits for open units of work', async () => {
+    const test = await openTestDatabase();
+    const transaction = await test.database.begin();
+    const closing = test.database.close();
+    await test.storage.writer(transaction).create(records, 'a', '{}');
+    await transaction.commit();
+    await closing;
+    const again = await openTestDatabase({ path: test.path });
+    expect((await again.storage.reader.get(records, 'a'))?.id).toBe('a');
+  });
+
+  it('waits for long reads', async () => {
+    const test = await openTestDatabase();
+    await test.unit(async (storage) => {
+      for (let n = 0; n < 2500; n++) await storage.create(records, `id${n}`, `{"n":${n}}`);
+    });
+    const filters = [{ field: parseField('n'), operator: 'min' as const, value: 10 }];
+    const reading = test.storage.reader.countAll(records, { filters });
+    await test.database.close();
+    expect(await reading).toBe(2490);
+  });
+
+  it('may be done twice, and refuses everything afterwards', async () => {
+    const test = await openTestDatabase();
+    await Promise.all([test.database.close(), test.database.close()]);
+    await expect(test.storage.reader.get(records, 'a')).rejects.toThrow(BackendUnavailable);
+    await expect(test.database.begin()).rejects.toThrow(BackendUnavailable);
+  });
+});
+
+describe('a transaction', () => {
+  it('of another database is refused', async () => {
+    const one = await openTestDatabase();
+    const other = await openTestDatabase();
+    const transaction = await one.database.begin();
+    expect(() => other.storage.writer(transaction)).toThrow('the transaction belongs to another database');
+    expect(() => other.permission.writer(transaction)).toThrow('the transaction belongs to another database');
+    await transaction.rollback();
+  });
+
+  it('refuses writes after its end', async () => {
+    const test = await openTestDatabase();
+    const transaction = await test.database.begin();
+    const writer = test.storage.writer(transaction);
+    await transaction.commit();
+    await expect(writer.create(records, 'a', '{}')).rejects.toThrow('the transaction has ended already');
+  });
+
+  it('refuses a timestamp beyond the last there is, and its list can still be deleted', async () => {
+    const test = await openTestDatabase();
+    await test.unit((storage) => storage.create(records, 'a', '{}', Number.MAX_SAFE_INTEGER));
+    const creating = test.unit((storage) => storage.create(records, 'b', '{}'));
+    await expect(creating).rejects.toMatchObject({ name: 'IntegrityError' });
+    await test.unit((storage) => storage.deleteChildren('/buckets/b'));
+    expect(await test.storage.reader.countAll(records, { filters: [] })).toBe(0);
+    expect(await test.storage.reader.resourceTimestamp(records)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});

@@ -1,0 +1,418 @@
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
+import { WriterQueue, type WriterQueueOptions, type WriterUnit } from '../../../src/backends/sqlite/writer-queue.ts';
+import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { openConnection, temporaryPath } from './temporary.ts';
+
+/** Remembers which transactions it ran. */
+class WatchedConnection extends Connection {
+  readonly ends: string[] = [];
+
+  override run(sql: string, ...parameters: readonly SqlValue[]): number {
+    if (sql === 'COMMIT' || sql === 'ROLLBACK') this.ends.push(sql);
+    return super.run(sql, ...parameters);
+  }
+}
+
+interface Fixture {
+  readonly path: string;
+  readonly connection: WatchedConnection;
+  readonly queue: WriterQueue;
+  /** What is committed, in the order it was inserted. */
+  committed(): readonly number[];
+}
+
+async function openQueue(options: WriterQueueOptions = {}): Promise<Fixture> {
+  const path = await temporaryPath();
+  const connection = new WatchedConnection({ path, synchronous: 'OFF' });
+  onTestFinished(() => connection.close());
+  connection.exec(`
+    PRAGMA foreign_keys = ON;
+    CREATE TABLE parents (id INTEGER PRIMARY KEY);
+    CREATE TABLE items (item INTEGER PRIMARY KEY, n INTEGER UNIQUE,
+      parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+  `);
+  const reader = openConnection(path);
+  return {
+    path,
+    connection,
+    // So long that only the number of units ends a group early, where a test does not say otherwise.
+    queue: new WriterQueue(connection, { maxGroupMilliseconds: 60_000, ...options }),
+    committed: () => reader.all<[number]>('SELECT n FROM items ORDER BY item').map(([n]) => n),
+  };
+}
+
+function insert(unit: WriterUnit, n: number): void {
+  unit.run('storage', (connection) => connection.run('INSERT INTO items (n) VALUES (?)', n));
+}
+
+/** A unit that only fails when its group is committed. */
+function insertOrphan(unit: WriterUnit, n: number): void {
+  unit.run('storage', (connection) => connection.run('INSERT INTO items (n, parent) VALUES (?, 404)', n));
+}
+
+/** As a full disk does: the statement fails and takes the whole transaction with it. */
+function loseTransaction(unit: WriterUnit): void {
+  unit.run('storage', (connection) => {
+    connection.run('INSERT OR ROLLBACK INTO items (item) VALUES (?)', -1);
+    connection.run('INSERT OR ROLLBACK INTO items (item) VALUES (?)', -1);
+  });
+}
+
+function items(unit: WriterUnit): readonly number[] {
+  return unit
+    .run('storage', (connection) => connection.all<[number]>('SELECT n FROM items ORDER BY item'))
+    .map(([n]) => n);
+}
+
+async function write(queue: WriterQueue, n: number): Promise<void> {
+  const unit = await queue.begin();
+  insert(unit, n);
+  await unit.commit();
+}
+
+function turnOfEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+describe('the writer queue', () => {
+  it('commits a unit before it is answered', async () => {
+    const { queue, committed } = await openQueue();
+    await write(queue, 1);
+    expect(committed()).toEqual([1]);
+  });
+
+  it('shares one commit among units that arrive together', async () => {
+    const { queue, committed, connection } = await openQueue();
+    await Promise.all(Array.from({ length: 30 }, (_, n) => write(queue, n)));
+    expect(committed()).toEqual(Array.from({ length: 30 }, (_, n) => n));
+    expect(connection.ends).toEqual(['COMMIT']);
+  });
+
+  it('takes a request of the same turn of the event loop into the group', async () => {
+    const { queue, connection } = await openQueue();
+    const first = write(queue, 1);
+    for (let step = 0; step < 20; step++) await Promise.resolve();
+    const second = write(queue, 2);
+    await Promise.all([first, second]);
+    expect(connection.ends).toEqual(['COMMIT']);
+  });
+
+  it('answers no unit before its group is committed, and all of them then', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin();
+    insert(first, 1);
+    let answered = false;
+    const waiting = queue.begin();
+    const answer = first.commit().then(() => {
+      answered = true;
+    });
+    const second = await waiting;
+    await turnOfEventLoop();
+    await turnOfEventLoop();
+    expect([answered, committed()]).toEqual([false, []]);
+    await second.commit();
+    await answer;
+    expect(committed()).toEqual([1]);
+  });
+
+  it('answers a unit that wrote nothing only when what it has seen is durable', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin();
+    insert(first, 1);
+    const [, seen] = await Promise.all([
+      first.commit(),
+      queue.begin().then(async (second) => {
+        const all = items(second);
+        await second.rollback();
+        expect(committed()).toEqual(all);
+        return all;
+      }),
+    ]);
+    expect(seen).toEqual([1]);
+  });
+
+  it('gives the turn in the order it was asked for', async () => {
+    const { queue, committed } = await openQueue({ maxGroupUnits: 3 });
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const unit = await queue.begin();
+        order.push(n);
+        if (n % 2 === 0) await turnOfEventLoop();
+        insert(unit, n);
+        await unit.commit();
+      }),
+    );
+    expect(order).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    expect(committed()).toEqual(order);
+  });
+
+  it('never lets two units hold the turn at once, however long one takes', async () => {
+    const { queue } = await openQueue();
+    let holders = 0;
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const unit = await queue.begin();
+        holders++;
+        for (let turn = 0; turn < 3; turn++) await turnOfEventLoop();
+        expect(holders).toBe(1);
+        holders--;
+        await unit.commit();
+      }),
+    );
+  });
+
+  it('commits when a group has its number of units, although more are waiting', async () => {
+    const { queue, connection } = await openQueue({ maxGroupUnits: 4 });
+    await Promise.all(Array.from({ length: 10 }, (_, n) => write(queue, n)));
+    expect(connection.ends).toEqual(['COMMIT', 'COMMIT', 'COMMIT']);
+  });
+
+  it('commits when a group has had its time, although more are waiting', async () => {
+    const { queue, connection } = await openQueue({ maxGroupMilliseconds: 0 });
+    await Promise.all(Array.from({ length: 5 }, (_, n) => write(queue, n)));
+    expect(connection.ends).toHaveLength(5);
+  });
+
+  it('undoes a rolled-back unit and nothing of its neighbours', async () => {
+    const { queue, committed, connection } = await openQueue();
+    await Promise.all(
+      Array.from({ length: 9 }, async (_, n) => {
+        const unit = await queue.begin();
+        insert(unit, n);
+        await (n % 3 === 1 ? unit.rollback() : unit.commit());
+      }),
+    );
+    expect(committed()).toEqual([0, 2, 3, 5, 6, 8]);
+    expect(connection.ends).toEqual(['COMMIT']);
+  });
+
+  it('lets a unit go on after a statement failed', async () => {
+    const { queue, committed } = await openQueue();
+    await write(queue, 1);
+    const unit = await queue.begin();
+    insert(unit, 2);
+    expect(() => insert(unit, 1)).toThrow(/constraint/);
+    insert(unit, 3);
+    await unit.commit();
+    expect(committed()).toEqual([1, 2, 3]);
+  });
+
+  it('does in any interleaving what one unit after the other would do', async () => {
+    const step = fc.record({ keep: fc.boolean(), pauses: fc.nat(2), writes: fc.nat(2), delay: fc.nat(3) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 12 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (steps, maxGroupUnits) => {
+          const { queue, committed } = await openQueue({ maxGroupUnits });
+          const expected: number[] = [];
+          let next = 0;
+          await Promise.all(
+            steps.map(async ({ keep, pauses, writes, delay }) => {
+              for (let turn = 0; turn < delay; turn++) await turnOfEventLoop();
+              const unit = await queue.begin();
+              expect(items(unit)).toEqual(expected);
+              const own: number[] = [];
+              for (let n = 0; n < writes; n++) {
+                insert(unit, next);
+                own.push(next++);
+                for (let turn = 0; turn < pauses; turn++) await turnOfEventLoop();
+              }
+              if (keep) expected.push(...own);
+              await (keep ? unit.commit() : unit.rollback());
+              if (keep) expect(committed()).toEqual(expect.arrayContaining(own));
+            }),
+          );
+          expect(committed()).toEqual(expected);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('a group that fails', () => {
+  it('at its commit rejects all its units and leaves nothing behind', async () => {
+    const { queue, committed, connection } = await openQueue();
+    const results = await Promise.allSettled(
+      Array.from({ length: 4 }, async (_, n) => {
+        const unit = await queue.begin();
+        if (n === 2) insertOrphan(unit, n);
+        else insert(unit, n);
+        await unit.commit();
+      }),
+    );
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { backend: 'storage' } });
+      expect(result.status === 'rejected' && result.reason).toBeInstanceOf(BackendUnavailable);
+    }
+    expect(committed()).toEqual([]);
+    expect(connection.ends).toEqual(['COMMIT', 'ROLLBACK']);
+  });
+
+  it('at its commit does not concern units that rolled back', async () => {
+    const { queue } = await openQueue();
+    const failing = await queue.begin();
+    insertOrphan(failing, 1);
+    const rolledBack = queue.begin().then((unit) => unit.rollback());
+    await expect(failing.commit()).rejects.toThrow(BackendUnavailable);
+    await expect(rolledBack).resolves.toBeUndefined();
+  });
+
+  it('leaves the queue usable', async () => {
+    const { queue, committed } = await openQueue();
+    const failing = await queue.begin();
+    insertOrphan(failing, 1);
+    await expect(failing.commit()).rejects.toThrow(BackendUnavailable);
+    await write(queue, 2);
+    expect(committed()).toEqual([2]);
+  });
+
+  it('in the middle rejects the units before, the one at fault, and none that come later', async () => {
+    const { queue, committed } = await openQueue();
+    const before = await queue.begin();
+    insert(before, 1);
+    const atFault = queue.begin();
+    const after = write(queue, 3);
+    const outcome = before.commit().catch((error: unknown) => error);
+    const unit = await atFault;
+    insert(unit, 2);
+    expect(() => loseTransaction(unit)).toThrow(BackendUnavailable);
+    expect(() => items(unit)).toThrow(BackendUnavailable);
+    expect(await outcome).toBeInstanceOf(BackendUnavailable);
+    await expect(unit.commit()).rejects.toThrow(BackendUnavailable);
+    await after;
+    expect(committed()).toEqual([3]);
+  });
+
+  it('in the middle lets the unit at fault roll back without an error', async () => {
+    const { queue, committed } = await openQueue();
+    const unit = await queue.begin();
+    expect(() => loseTransaction(unit)).toThrow(BackendUnavailable);
+    await unit.rollback();
+    await write(queue, 1);
+    expect(committed()).toEqual([1]);
+  });
+
+  it('because the file is full rejects the unit as unavailable and undoes it', async () => {
+    const { queue, connection, committed } = await openQueue();
+    connection.exec('PRAGMA max_page_count = 8');
+    const unit = await queue.begin();
+    insert(unit, 1);
+    const fill = (): number =>
+      unit.run('storage', (own) => own.run('CREATE TABLE big AS SELECT zeroblob(100000) AS data'));
+    expect(fill).toThrow(/disk is full/);
+    await unit.rollback();
+    await write(queue, 2);
+    expect(committed()).toEqual([2]);
+  });
+});
+
+describe('a spent unit', () => {
+  it('refuses everything but another rollback', async () => {
+    const { queue } = await openQueue();
+    const unit = await queue.begin();
+    await unit.commit();
+    expect(() => items(unit)).toThrow('the transaction has ended already');
+    await expect(unit.commit()).rejects.toThrow('the transaction has ended already');
+    await expect(unit.rollback()).resolves.toBeUndefined();
+  });
+
+  it('does not disturb the one that has the turn now', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin();
+    await first.rollback();
+    const second = await queue.begin();
+    insert(second, 1);
+    await first.rollback();
+    expect(() => insert(first, 2)).toThrow('the transaction has ended already');
+    await second.commit();
+    expect(committed()).toEqual([1]);
+  });
+});
+
+describe('background work', () => {
+  it('waits until nobody else does', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin();
+    const background = queue.begin('background').then(async (unit) => {
+      insert(unit, 100);
+      await unit.commit();
+    });
+    const others = [1, 2, 3].map((n) => write(queue, n));
+    await first.commit();
+    await Promise.all([background, ...others]);
+    expect(committed()).toEqual([1, 2, 3, 100]);
+  });
+
+  it('gets its turn under steady load, too', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin();
+    const background = queue.begin('background').then(async (unit) => {
+      insert(unit, 1000);
+      await unit.commit();
+    });
+    const others = Array.from({ length: 200 }, (_, n) => write(queue, n));
+    await first.commit();
+    await Promise.all([background, ...others]);
+    expect(committed().indexOf(1000)).toBeGreaterThan(10);
+    expect(committed().indexOf(1000)).toBeLessThan(100);
+  });
+});
+
+describe('closing the queue', () => {
+  it('waits for the unit that has the turn and for those that wait', async () => {
+    const { queue, committed } = await openQueue();
+    const unit = await queue.begin();
+    const waiting = write(queue, 2);
+    let closed = false;
+    const closing = queue.close().then(() => {
+      closed = true;
+    });
+    await turnOfEventLoop();
+    expect(closed).toBe(false);
+    insert(unit, 1);
+    await unit.commit();
+    await closing;
+    expect(committed()).toEqual([1, 2]);
+    await waiting;
+  });
+
+  it('refuses whoever asks afterwards', async () => {
+    const { queue } = await openQueue();
+    await queue.close();
+    await expect(queue.begin()).rejects.toThrow(BackendUnavailable);
+  });
+});
+
+describe('while another process writes', () => {
+  it('a unit waits for its lock without blocking the event loop', async () => {
+    const { queue, path, committed } = await openQueue();
+    const other = openConnection(path);
+    other.run('BEGIN IMMEDIATE');
+    other.run('INSERT INTO items (n) VALUES (1)');
+    const writing = write(queue, 2);
+    for (let turn = 0; turn < 10; turn++) await turnOfEventLoop();
+    other.run('COMMIT');
+    await writing;
+    expect(committed()).toEqual([1, 2]);
+  });
+
+  it('all who wait are refused when the lock is held for too long', async () => {
+    const { queue, path, committed } = await openQueue({ busyTimeoutMs: 40 });
+    const other = openConnection(path);
+    other.run('BEGIN IMMEDIATE');
+    const results = await Promise.allSettled([write(queue, 1), write(queue, 2)]);
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { name: 'BackendUnavailable', backend: 'storage' } });
+    }
+    other.run('COMMIT');
+    await write(queue, 3);
+    expect(committed()).toEqual([3]);
+  });
+});

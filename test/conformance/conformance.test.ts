@@ -1,0 +1,112 @@
+// Runs the black-box scenarios of the protocol, which belong to no implementation, against the built command line: once
+// for each backend, every server with an empty store. They are looked for beside this checkout; without them the tests
+// in test/http stand for the protocol alone.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..', '..');
+const suite = path.resolve(root, process.env['COFFER_CONFORMANCE_SUITE'] ?? path.join('..', 'shared', 'conformance', 'run.mjs'));
+/** Where the counts are left for whoever adds them up. */
+const countsFile = path.resolve(root, process.env['COFFER_CONFORMANCE_COUNTS'] ?? path.join('dist', 'conformance-counts.json'));
+const minutes = 60_000;
+
+/** Settings profiles of plugins that this version does not have. */
+const missingProfiles: readonly string[] = ['history', 'history_excluded', 'accounts', 'accounts_closed', 'prometheus', 'admin'];
+
+interface Report {
+  readonly scenarios: readonly {
+    readonly file: string;
+    readonly name: string;
+    readonly profile: string;
+    readonly ok: boolean;
+    readonly failures: readonly { readonly step: number; readonly line: string; readonly diffs: readonly string[] }[];
+  }[];
+}
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  /** Scenarios of profiles that were not run. */
+  readonly left: number;
+}
+
+describe.runIf(existsSync(suite))('the black-box scenarios of the protocol', () => {
+  const counts: Record<string, Counts> = {};
+  let folder = '';
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'coffer-conformance-'));
+    // A configuration file, even an empty one, keeps the server from using the profile for first steps.
+    writeFileSync(path.join(folder, 'empty.ini'), '');
+  });
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+    mkdirSync(path.dirname(countsFile), { recursive: true });
+    writeFileSync(countsFile, `${JSON.stringify(counts)}\n`);
+  });
+
+  for (const backend of ['memory', 'sqlite']) {
+    it(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
+      const report = await runSuite(folder, backend);
+      const run = report.scenarios.filter(({ profile }) => !missingProfiles.includes(profile));
+      const failures = run.filter(({ ok }) => !ok);
+      const result = {
+        passed: run.length - failures.length,
+        failed: failures.length,
+        left: report.scenarios.length - run.length,
+      };
+      counts[backend] = result;
+      console.log(`Conformance on ${backend}: ${result.passed} passed, ${result.failed} failed, ${result.left} left out`);
+      expect(run.length).toBeGreaterThan(0);
+      expect(failures.map(describeFailure)).toEqual([]);
+    });
+  }
+});
+
+describe.runIf(!existsSync(suite))('without the black-box scenarios of the protocol', () => {
+  it('The tests in test/http stand for the protocol alone.', () => {
+    console.log('Conformance: the scenarios are not beside this checkout; set COFFER_CONFORMANCE_SUITE to their run.mjs.');
+    expect(existsSync(path.join(root, 'test', 'http'))).toBe(true);
+  });
+});
+
+/** Runs all scenarios; a profile whose server does not start is in the report as failed. */
+function runSuite(folder: string, backend: string): Promise<Report> {
+  const reportFile = path.join(folder, `${backend}.json`);
+  const args = [suite, '--cmd', startCommand(folder, backend), '--report', reportFile];
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    let complaints = '';
+    child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString('utf8')));
+    child.on('error', reject);
+    child.on('close', () => {
+      if (existsSync(reportFile)) resolve(JSON.parse(readFileSync(reportFile, 'utf8')) as Report);
+      else reject(new Error(`the suite left no report: ${complaints}`));
+    });
+  });
+}
+
+/** A shell command that starts the server as configured by the environment, with an empty store. */
+function startCommand(folder: string, backend: string): string {
+  const words = [process.execPath, path.join(root, 'bin', 'coffer.js'), 'start', '--config', path.join(folder, 'empty.ini')];
+  const start = `exec ${words.map(quote).join(' ')}`;
+  if (backend === 'memory') return start;
+  const exports = ['STORAGE', 'PERMISSION', 'CACHE'].map(
+    (kind) => `export SVC_${kind}_BACKEND=${backend} SVC_${kind}_URL="$data/coffer.sqlite3"`,
+  );
+  return [`data=$(mktemp -d ${quote(path.join(folder, 'data-XXXXXX'))})`, ...exports, start].join('; ');
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function describeFailure({ file, name, profile, failures }: Report['scenarios'][number]): string {
+  const [first] = failures;
+  return `${file} (${profile}): ${name}: step ${first?.step} ${first?.line}: ${first?.diffs.slice(0, 3).join('; ')}`;
+}

@@ -1,0 +1,103 @@
+// Random lists, objects and queries, out of so few ids and timestamps that they meet often.
+import fc from 'fast-check';
+import type { JsonValue } from '../../src/base/json.ts';
+import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
+import type { Field, Filter, PageQuery, SortKey } from '../../src/core/query/ast.ts';
+import { parseField } from '../../src/core/query/fields.ts';
+import { attributes, fieldNames, json, jsonOrMissing, totalSort, words } from '../core/query/arbitraries.ts';
+
+export const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'A', 'é', '__proto__');
+export const parents = [
+  '',
+  '/buckets/a_b',
+  '/buckets/axb',
+  '/buckets/a_b/collections/c',
+  '/buckets/a_b2/collections/c',
+];
+export const lists: fc.Arbitrary<ListKey> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant({ kind: 'record', parent: '/buckets/a_b/collections/c' }) },
+  fc.record({ kind: fc.constantFrom('record', 'group'), parent: fc.constantFrom(...parents) }),
+);
+
+/** Timestamps around the time a history begins, most of them taken. */
+export function timestamps(start: number): fc.Arbitrary<number> {
+  return fc.integer({ min: -8, max: 30 }).map((offset) => start + offset);
+}
+
+export interface Change {
+  readonly id: string;
+  /** Absent: a deletion. */
+  readonly text: string | undefined;
+  readonly lastModified: number | undefined;
+}
+
+export function changeOf(start: number): fc.Arbitrary<Change> {
+  return fc.record({
+    id: ids,
+    text: fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 3 }),
+    lastModified: fc.option(timestamps(start), { nil: undefined }),
+  });
+}
+
+const fields: fc.Arbitrary<Field> = fc.constantFrom(...fieldNames, 'id', 'deleted', 'o.k.a', 'id.x').map(parseField);
+const timeField = parseField('last_modified');
+
+/** Filters on any field with any value. */
+export function anyFilter(start: number): fc.Arbitrary<Filter> {
+  const ordered = fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min');
+  const values = fc.array(json, { maxLength: 3 });
+  const parts = fc.array(
+    fc.constantFrom(...words, '').map((word) => word.toLowerCase()),
+    { minLength: 2, maxLength: 4 },
+  );
+  return fc.oneof(
+    fc.record({ field: fields, operator: ordered, value: json }),
+    fc.record({
+      field: fc.constant(timeField),
+      operator: ordered,
+      value: fc.oneof({ weight: 4, arbitrary: timestamps(start) }, json),
+    }),
+    fc.record({ field: fc.constant(parseField('id')), operator: ordered, value: ids }),
+    fc.record({ field: fields, operator: fc.constantFrom('in', 'exclude'), values }),
+    fc.record({
+      field: fc.constantFrom(timeField, parseField('id')),
+      operator: fc.constantFrom('in', 'exclude'),
+      values: fc.array(fc.oneof(timestamps(start), ids) as fc.Arbitrary<JsonValue>, { maxLength: 3 }),
+    }),
+    fc.record({ field: fields, operator: fc.constant('like'), parts }),
+    fc.record({ field: fields, operator: fc.constant('has'), present: fc.boolean() }),
+    fc.record({ field: fields, operator: fc.constantFrom('contains', 'contains_any'), values }),
+  );
+}
+
+/** A place to continue after: most often one that fits the sort. */
+function positions(start: number, sort: readonly SortKey[]): fc.Arbitrary<readonly (JsonValue | undefined)[]> {
+  return fc.tuple(
+    ...sort.map(({ field }): fc.Arbitrary<JsonValue | undefined> => {
+      if (field.name === 'last_modified') return timestamps(start);
+      return field.name === 'id' ? ids : jsonOrMissing;
+    }),
+  );
+}
+
+/** Queries of which many find something. */
+export function anyQuery(start: number): fc.Arbitrary<PageQuery> {
+  return totalSort.chain((sort) =>
+    fc.record({
+      sort: fc.constant(sort),
+      filters: fc.oneof(
+        { weight: 3, arbitrary: fc.constant([]) },
+        { weight: 3, arbitrary: fc.tuple(anyFilter(start)) },
+        { weight: 1, arbitrary: fc.tuple(anyFilter(start), anyFilter(start)) },
+      ),
+      limit: fc.constantFrom(1, 2, 3, 100),
+      includeDeleted: fc.boolean(),
+      ids: seldom(fc.uniqueArray(ids, { maxLength: 6, size: 'max' })),
+      after: seldom(positions(start, sort)),
+    }),
+  );
+}
+
+function seldom<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+}
