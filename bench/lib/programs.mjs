@@ -64,7 +64,7 @@ export async function startServer(backend) {
  */
 export async function startBare(body) {
   const child = spawn(process.execPath, [bareServer], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin?.end(body);
+  child.stdin.end(body);
   const url = await firstMatch(child, /http:\/\/127\.0\.0\.1:\d+/);
   return {
     url,

@@ -54,6 +54,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
     ...heartbeatEndpoints({
       checks: options.checks,
       timeoutSeconds: settings.get('heartbeat_timeout_seconds'),
+      retryAfterSeconds: settings.get('retry_after_seconds'),
       logger: options.logger,
     }),
     staticJsonEndpoint({

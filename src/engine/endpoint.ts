@@ -26,4 +26,6 @@ export interface Endpoint {
    * others ignore `Accept`.
    */
   readonly isResource: boolean;
+  /** Whether nobody asks who calls, so that the answer depends on no backend. */
+  readonly ignoresCaller?: boolean;
 }

@@ -24,7 +24,7 @@ export function nextPageUrl(context: Context, options: EngineOptions, page: Next
   const token = formatToken(position, sort, { nonce, offset, key: options.tokenKey });
   const kept = context.query.filter(([name]) => name !== '_limit' && name !== '_token');
   const query = [...kept, ['_limit', String(limit)], ['_token', token]]
-    .map((pair) => pair.map((text) => encodeURIComponent(text!)).join('='))
+    .map((pair) => pair.map((text) => encodeURIComponent(text)).join('='))
     .join('&');
   return `${context.request.origin}${options.versionPrefix}${context.path}?${query}`;
 }

@@ -163,7 +163,7 @@ function toEntry(value: JsonObject, versionPrefix: string): Entry {
   }
   return {
     target: isVersioned ? target : versionPrefix + target,
-    method: (method as string) ?? 'GET',
+    method: typeof method === 'string' ? method : 'GET',
     headers: lowered,
     body,
   };

@@ -9,7 +9,7 @@ import type { Context } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Session } from '../engine/session.ts';
-import type { Caller } from '../engine/caller.ts';
+import { anonymous, type Caller } from '../engine/caller.ts';
 import type { Alias } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
@@ -73,7 +73,7 @@ export class Dispatcher {
         const preflight = cors.preflight(found.route.endpoint, request.headers);
         return this.#finish(request, preflight, undefined);
       }
-      operation = found.route.endpoint.operations[request.method as Method];
+      operation = findOperation(found.route.endpoint, request.method);
       this.#requireAllowed(request, found.route.endpoint, operation);
       response = await this.#handle(request, target, found, outer);
     } catch (error) {
@@ -120,7 +120,8 @@ export class Dispatcher {
 
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
-    const caller = await outer.identities.resolve(request.headers, outer.session);
+    const ignoresCaller = found.route.endpoint.ignoresCaller === true;
+    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
     const refusedOrigin = cors.checkOrigin(request.headers);
@@ -136,7 +137,8 @@ export class Dispatcher {
       dispatch: (entry) => this.dispatch(entry, outer),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
-    return endpoint.operations[request.method as Method]!.handle(context);
+    // An alias stands for an address of the same kind, which serves the same methods.
+    return findOperation(endpoint, request.method)!.handle(context);
   }
 
   async #resolveAlias(
@@ -167,6 +169,11 @@ export class Dispatcher {
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body };
   }
+}
+
+/** Methods are text from outside: only those the endpoint names count. */
+function findOperation({ operations }: Endpoint, method: string): Operation | undefined {
+  return Object.hasOwn(operations, method) ? operations[method as Method] : undefined;
 }
 
 interface Found {

@@ -1,10 +1,11 @@
 // The shell around the service: Fastify listens, limits and times what clients send; each request becomes a value for
 // the runner, and the answer goes back as it is.
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { JsonLimits } from '../base/json.ts';
 import type { Logger } from '../contracts/logger.ts';
-import { ServiceError, type ErrorKey } from '../core/errors.ts';
+import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { logSummary } from './access-log.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -52,9 +53,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     answer(options, request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
-  server.setErrorHandler((error: { code?: string }, request, reply) =>
-    send(reply, options.dispatcher.refuse(toServiceRequest(options, request), translate(error))),
-  );
+  server.setErrorHandler((error: { code?: string }, incoming, reply) => {
+    const request = toServiceRequest(options, incoming);
+    return send(reply, request, options.dispatcher.refuse(request, translate(error)));
+  });
   return server;
 }
 
@@ -63,7 +65,7 @@ async function answer(options: ServerOptions, incoming: FastifyRequest, reply: F
   const request = toServiceRequest(options, incoming);
   const { response, userId } = await runRequest(options.runner, request);
   logSummary(options.logger, { request, response, userId, milliseconds: performance.now() - started });
-  return send(reply.header('X-Request-Id', request.id), response);
+  return send(reply, request, response);
 }
 
 function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): ServiceRequest {
@@ -74,9 +76,14 @@ function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): Ser
     target: decodeTarget(incoming.originalUrl),
     headers,
     body: Buffer.isBuffer(body) ? RequestBody.ofBytes(body, options.json) : RequestBody.none,
-    origin: `${options.scheme ?? incoming.protocol}://${options.host ?? headers['host'] ?? incoming.hostname}`,
+    origin: `${options.scheme ?? incoming.protocol}://${options.host ?? hostOf(incoming)}`,
     id: requestId(headers['x-request-id']),
   };
+}
+
+/** As the client, or a trusted proxy, names it; old clients name none and get the address they reached. */
+function hostOf({ host, socket }: FastifyRequest): string {
+  return host === '' ? `${socket.localAddress}:${socket.localPort}` : host;
 }
 
 /** A correlation id from the client is kept when it is fit for a log line and a header. */
@@ -90,11 +97,11 @@ function decodeTarget(url: string): string {
   return Buffer.from(url, 'latin1').toString('utf8');
 }
 
-function send(reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply {
-  reply.code(status);
+function send(reply: FastifyReply, { id }: ServiceRequest, { status, headers, body }: ServiceResponse): FastifyReply {
+  reply.code(status).header('X-Request-Id', id);
   for (const name in headers) {
     if (status === 304 && name === 'Content-Type') continue;
-    reply.header(name, headers[name] as string | string[]);
+    reply.header(name, headers[name]);
   }
   return reply.send(status === 304 || status === 204 ? '' : body);
 }
@@ -111,24 +118,24 @@ function translate(error: { code?: string }): unknown {
   return key === undefined ? error : new ServiceError(key, { cause: error });
 }
 
-const brokenRequests: Readonly<Record<string, [number, ErrorKey]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'headersTooLarge'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'requestTimeout'],
+const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {
+  HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 };
 
 /** What cannot even be parsed as HTTP gets the standard body all the same, and the connection ends. */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+function refuseBrokenRequest({ code = '' }: { code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, key] = brokenRequests[error.code ?? ''] ?? [400, 'badRequest'];
-  const { publicMessage } = new ServiceError(key);
-  const reason =
-    status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large';
-  const errno = status === 431 ? 113 : status === 408 ? 999 : 107;
-  const body = JSON.stringify({ code: status, errno, error: reason, message: publicMessage });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const { status, errno, error, message } = errorTable[brokenRequests[code] ?? 'badRequest'];
+  const body = JSON.stringify({ code: status, errno, error, message });
+  const lines = [
+    `HTTP/1.1 ${status} ${error}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }

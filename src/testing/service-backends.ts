@@ -26,13 +26,19 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
   const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = path.join(folder, 'coffer.sqlite3');
   const kinds = ['storage', 'permission', 'cache'];
-  const backends = kinds.flatMap((kind) => [
-    [`${kind}_backend`, 'sqlite'],
-    [`${kind}_url`, file],
-  ]);
+  const backends = kinds.flatMap((kind) => {
+    return [[`${kind}_backend`, 'sqlite'] as const, [`${kind}_url`, file] as const];
+  });
   // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
-  const settings = { sqlite_synchronous: 'OFF', ...Object.fromEntries(backends), ...options.settings };
+  const settings: Record<string, string> = {
+    sqlite_synchronous: 'OFF',
+    ...Object.fromEntries<string>(backends),
+    ...options.settings,
+  };
   try {
+    // A read-only service does not make a store, it finds the one that a writable service has left.
+    if (settings['readonly'] !== undefined)
+      await (await startTestService({ settings: { ...settings, readonly: 'false' } })).close();
     const service = await startTestService({ ...options, settings });
     return {
       ...service,

@@ -63,12 +63,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   const { origin } = new URL(await service.listen());
   const agent = new Agent({ keepAlive: true });
-  const request: TestClient['request'] = (method, path, options = {}) =>
-    exchange({ agent, origin }, method, path, options);
+  const request: TestClient['request'] = (method, path, sent = {}) => exchange({ agent, origin }, method, path, sent);
   return {
     origin,
     request,
-    asUser: (auth) => ({ request: (method, path, options) => request(method, path, { auth, ...options }) }),
+    asUser: (auth) => ({ request: (method, path, sent) => request(method, path, { auth, ...sent }) }),
     async close() {
       agent.destroy();
       await service.close();
@@ -112,22 +111,31 @@ function headersOf(
   { auth, headers = {}, raw }: TestRequest,
   body: string | Uint8Array | undefined,
 ): Record<string, string | string[]> {
-  const given = Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]);
+  const given = Object.entries(headers).map(([name, value]) => {
+    return [name, typeof value === 'string' ? value : [...value]] as const;
+  });
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const added: Record<string, string> = {};
   if (body !== undefined && !names.has('transfer-encoding')) added['Content-Length'] = String(Buffer.byteLength(body));
   if (body !== undefined && raw === undefined) added['Content-Type'] = 'application/json';
   if (auth !== undefined) added['Authorization'] = authorizationOf(auth);
   const kept = Object.entries(added).filter(([name]) => !names.has(name.toLowerCase()));
-  return Object.fromEntries([...kept, ...given]);
+  return Object.fromEntries<string | string[]>([...kept, ...given]);
 }
 
 async function readResponse(incoming: IncomingMessage): Promise<TestResponse> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString('utf8');
-  const headers = Object.entries(incoming.headersDistinct).map(([name, values = []]) => [name, values.join(', ')]);
-  return { status: incoming.statusCode ?? 0, headers: Object.fromEntries(headers), body: parseOrNothing(text), text };
+  const headers = Object.entries(incoming.headersDistinct).map(
+    ([name, values = []]) => [name, values.join(', ')] as const,
+  );
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: Object.fromEntries<string>(headers),
+    body: parseOrNothing(text),
+    text,
+  };
 }
 
 function parseOrNothing(text: string): unknown {

@@ -1,7 +1,7 @@
 // Errors, read-only mode, back-off and end of service (protocol: errors.md).
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestService, type TestService } from '../../src/testing/index.ts';
+import { startTestService, testBackends, type TestService } from '../../src/testing/index.ts';
 import { absent, aText, ids, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
@@ -179,16 +179,24 @@ describeScenarios(
 );
 
 describe('a list without a timestamp in read-only mode', () => {
-  it('It is answered from memory.', async () => {
-    const service = await startTestService({
-      settings: { readonly: 'true', bucket_read_principals: 'system.Everyone' },
+  for (const backend of testBackends) {
+    const isAnswered = backend.name === 'memory';
+    it(`It is ${isAnswered ? 'answered from' : 'refused, with what to do about it, on'} ${backend.name}.`, async () => {
+      const service = await backend.start({
+        settings: { readonly: 'true', bucket_read_principals: 'system.Everyone' },
+      });
+      try {
+        const response = await service.request('GET', '/v1/buckets');
+        if (isAnswered) expect(response).toMatchObject({ status: 200, body: { data: [] } });
+        else {
+          expect(response).toMatchObject({ status: 503, headers: { 'retry-after': '3' }, body: { errno: 201 } });
+          expect(response.text).toContain('writable');
+        }
+      } finally {
+        await service.close();
+      }
     });
-    try {
-      expect(await service.request('GET', '/v1/buckets')).toMatchObject({ status: 200, body: { data: [] } });
-    } finally {
-      await service.close();
-    }
-  });
+  }
 });
 
 describe('requests that are no HTTP', () => {
@@ -244,7 +252,7 @@ function exchangeRaw(address: string, bytes: string): Promise<string> {
 }
 
 describeScenarios(
-  'readable lists',
+  'the retry hint',
   [
     {
       name: 'A retry hint comes with conflicts.',

@@ -110,10 +110,10 @@ function* selectExcess(
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: [object: number, lastModified: number][] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {
-    const from = fromWhere(compiled, compiled.tables[0]!, window);
-    const sql = `SELECT e.object, e.last_modified ${from.sql}`;
-    for (const found of connection.allMatching<[number, number]>(compiled.filters, sql, from.parameters)) {
-      selected.push(found);
+    for (const source of compiled.tables) {
+      const from = fromWhere(compiled, source, window);
+      const sql = `SELECT e.object, e.last_modified ${from.sql}`;
+      selected.push(...connection.allMatching<[number, number]>(compiled.filters, sql, from.parameters));
     }
     return false;
   });

@@ -6,7 +6,7 @@ import type { PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { readEntryField } from '../../core/query/fields.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { isOwnField, jsonPathOf } from './filter-sql.ts';
+import { isOwnField, jsonPathOf } from './filter-terms.ts';
 import { FirstOf } from './first-of.ts';
 import {
   compileSelection,
@@ -24,6 +24,9 @@ export interface SelectedPage {
   readonly more: boolean;
 }
 
+/** Sort keys that SQLite reads; with more of them the whole object is read. */
+const maxPaths = 3;
+
 type EntryRow = [id: string, lastModified: number, data: string | null];
 
 /** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
@@ -34,6 +37,7 @@ export function* selectPage(
   includeDeleted: boolean,
 ): Steps<SelectedPage> {
   const selection = compileSelection(list, query, includeDeleted);
+  if (selection.tables.length === 0) return { entries: [], more: false };
   const [first] = query.sort;
   const after = query.after?.[0];
   const isFirstPage = query.after === undefined;
@@ -160,7 +164,8 @@ function compileKeys(sort: readonly SortKey[]): {
 } {
   const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
   const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
-  const byPath = paths.every((path) => path !== undefined);
+  // Not for any number of keys, which would make as many statements.
+  const byPath = paths.length <= maxPaths && paths.every((path) => path !== undefined);
   const positionAt = (entry: StoredEntry): PagePosition => sort.map(({ field }) => readEntryField(entry, field));
   return {
     // `->` gives the JSON text of the value, with all the digits of a number.

@@ -2,7 +2,8 @@
 // conditions on them. Scans walk the source in windows, so that no statement runs for long.
 import type { Filter, Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { liveCondition, tombstoneCondition, type Condition } from './filter-sql.ts';
+import { liveCondition, tombstoneCondition } from './filter-sql.ts';
+import type { Condition } from './filter-terms.ts';
 import type { Steps } from './steps.ts';
 import { isIdField, splitTimestampRange, type TimestampRange } from '../sql/timestamp-range.ts';
 
@@ -29,11 +30,13 @@ export interface Window {
   readonly ids: readonly string[] | undefined;
 }
 
-/** Compiles filters and ids; tombstones take part only when asked for and when one can match at all. */
+/** Compiles filters and ids; a table takes part only when one of its rows can match at all. */
 export function compileSelection(list: number, selection: Selection, includeDeleted: boolean): CompiledSelection {
   const { range, rest } = splitTimestampRange(selection.filters);
   const ids = selection.ids ?? namedIds(rest);
-  const tables: CompiledSelection['tables'][number][] = [{ table: 'objects', condition: liveCondition(rest) }];
+  const tables: CompiledSelection['tables'][number][] = [];
+  const ofObjects = liveCondition(rest);
+  if (ofObjects !== 'never') tables.push({ table: 'objects', condition: ofObjects });
   const ofTombstones = includeDeleted ? tombstoneCondition(rest) : 'never';
   if (ofTombstones !== 'never') tables.push({ table: 'tombstones', condition: ofTombstones });
   return { list, filters: selection.filters, range, ids: ids && [...new Set(ids)], tables };
@@ -81,7 +84,7 @@ export function* walkWindows(
   visit: (window: Window) => boolean,
 ): Steps<void> {
   const { ids, range } = selection;
-  if (range.low > range.high) return;
+  if (range.low > range.high || selection.tables.length === 0) return;
   if (ids !== undefined) {
     for (let start = 0; start < ids.length; start += windowRows) {
       if (ids.length > windowRows) yield;

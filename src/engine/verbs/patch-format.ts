@@ -48,7 +48,7 @@ function parseMerge(body: RequestBody, names: readonly string[], issues: Issue[]
     data: {
       id: isDeep && sent.id === null ? undefined : sent.id,
       lastModified: sent.lastModified,
-      attributes: merge(splitData(stored).attributes, sent.attributes) as JsonObject,
+      attributes: merge(splitData(stored).attributes, sent.attributes),
     },
     permissions: changedPermissions(storedPermissions, permissions ?? {}, isDeep ? 'remove' : 'ignore'),
   });

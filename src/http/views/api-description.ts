@@ -24,6 +24,7 @@ export function apiDescriptionEndpoint(options: ApiDescriptionOptions): Endpoint
     name: 'openapi',
     path: '/__api__',
     isResource: false,
+    ignoresCaller: true,
     operations: { GET: { id: 'get_openapi_spec', handle }, HEAD: { id: 'head_openapi_spec', handle } },
   };
 }

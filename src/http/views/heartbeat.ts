@@ -12,6 +12,7 @@ export interface HeartbeatOptions {
   readonly checks: ReadonlyMap<string, HealthCheck>;
   /** For each check, in seconds. */
   readonly timeoutSeconds: number;
+  readonly retryAfterSeconds: number;
   readonly logger: Logger;
 }
 
@@ -23,12 +24,14 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       name: 'heartbeat',
       path: '/__heartbeat__',
       isResource: false,
+      ignoresCaller: true,
       operations: { GET: { id: '__heartbeat__', handle: check }, HEAD: { id: 'head___heartbeat__', handle: check } },
     },
     {
       name: 'lbheartbeat',
       path: '/__lbheartbeat__',
       isResource: false,
+      ignoresCaller: true,
       operations: {
         GET: { id: '__lbheartbeat__', handle: alive },
         HEAD: { id: 'head___lbheartbeat__', handle: alive },
@@ -41,8 +44,9 @@ async function checkAll(options: HeartbeatOptions): Promise<ServiceResponse> {
   const results = await Promise.all(
     Array.from(options.checks, async ([name, check]) => [name, await isHealthy(name, check, options)] as const),
   );
-  const status = results.every(([, healthy]) => healthy) ? 200 : 503;
-  return jsonResponse(status, Object.fromEntries(results));
+  const body = Object.fromEntries(results);
+  if (results.every(([, healthy]) => healthy)) return jsonResponse(200, body);
+  return jsonResponse(503, body, { 'Retry-After': String(options.retryAfterSeconds) });
 }
 
 async function isHealthy(

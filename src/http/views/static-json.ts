@@ -25,6 +25,7 @@ export function staticJsonEndpoint({ name, path, operationId, files }: StaticJso
     name,
     path,
     isResource: false,
+    ignoresCaller: true,
     operations: { GET: { id: operationId, handle }, HEAD: { id: `head_${operationId}`, handle } },
   };
 }

@@ -37,7 +37,7 @@ export const defaultBucket = definePlugin({
 /** Personal buckets keep their ids when a deployment moves here, whichever secret it used. */
 function bucketSecret({ settings }: PluginHost): string {
   const own = settings.get('default_bucket_hmac_secret');
-  if (own !== undefined && own !== '') return own;
+  if (own !== '') return own;
   return settings.get('default_bucket_hmac_legacy_empty') ? '' : settings.get('userid_hmac_secret');
 }
 

@@ -12,7 +12,7 @@ import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts'
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
-import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
 import { findList } from '../../../src/backends/sqlite/lists.ts';
 import { selectPage } from '../../../src/backends/sqlite/page.ts';
 import { runAtOnce } from '../../../src/backends/sqlite/steps.ts';
@@ -383,15 +383,37 @@ describe('selection from a long list', () => {
 class ExplainingConnection extends Connection {
   readonly plans: string[] = [];
 
-  override all<Row extends readonly (string | number | null)[]>(
-    sql: string,
-    ...parameters: readonly (string | number | null)[]
-  ): readonly Row[] {
+  override all<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): readonly Row[] {
     const plan = super.all<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters);
     this.plans.push(...plan.map((row) => row[3]));
     return super.all<Row>(sql, ...parameters);
   }
 }
+
+describe('statements', () => {
+  it('are few, however many different filters strangers send', async () => {
+    const test = await openTestDatabase();
+    await fill(test, records, longEntries(3));
+    const sql = new Set<string>();
+    class WatchedConnection extends Connection {
+      override all<Row extends readonly SqlValue[]>(text: string, ...parameters: readonly SqlValue[]): readonly Row[] {
+        sql.add(text);
+        return super.all<Row>(text, ...parameters);
+      }
+    }
+    const connection = new WatchedConnection({ path: test.path, synchronous: 'OFF' });
+    const { list } = findList(connection, records)!;
+    fc.assert(
+      fc.property(fc.array(filter, { maxLength: 30 }), sort, (filters, keysOfSort) => {
+        runAtOnce(selectPage(connection, list, { filters, sort: keysOfSort, limit: 10 }, true));
+      }),
+      { numRuns: 2000 },
+    );
+    connection.close();
+
+    expect(sql.size).toBeLessThan(400);
+  });
+});
 
 describe('plans', () => {
   const since: readonly Filter[] = [{ field: parseField('last_modified'), operator: 'gt', value: 1500 }];

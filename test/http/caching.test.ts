@@ -1,0 +1,75 @@
+// Cache headers (protocol: overview.md §4.7).
+import { absent } from './match.ts';
+import { describeScenarios } from './scenarios.ts';
+
+describeScenarios(
+  'cache headers',
+  [
+    {
+      name: 'Authenticated answers are not cached.',
+      given: ['bucket'],
+      request: 'GET {B}',
+      gives: { 'cache-control': 'no-cache, no-store', expires: absent },
+    },
+    {
+      name: 'Anonymous answers can be cached.',
+      given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],
+      request: 'nobody: GET {B}',
+      gives: { 'cache-control': 'max-age=1234', expires: /GMT$/ },
+    },
+    {
+      name: 'Zero means no caching.',
+      given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],
+      request: 'nobody: GET {G}',
+      gives: { 'cache-control': 'no-cache, no-store' },
+    },
+    {
+      name: 'A 304 repeats the cache header.',
+      given: [{ request: 'PUT {B} {"permissions":{"read":["system.Everyone"]}}', save: 'x' }],
+      request: 'nobody: GET {B}',
+      headers: { 'If-None-Match': '{x.etag}' },
+      status: 304,
+      gives: { 'cache-control': 'max-age=1234', etag: '{x.etag}' },
+    },
+    {
+      name: 'Records have the setting of their kind.',
+      given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C}'],
+      request: 'nobody: GET {R}',
+      gives: { 'cache-control': 'max-age=30' },
+    },
+    {
+      name: 'A collection may ask for more.',
+      given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C} {"data":{"cache_expires":45}}'],
+      request: 'nobody: GET {R}',
+      gives: { 'cache-control': 'max-age=45' },
+    },
+    {
+      name: 'A collection cannot ask for less.',
+      given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C} {"data":{"cache_expires":5}}'],
+      request: 'nobody: GET {R}',
+      gives: { 'cache-control': 'max-age=30' },
+    },
+    {
+      name: 'Records of a named bucket and collection have a setting of their own.',
+      given: [
+        'PUT /buckets/cachedb {"permissions":{"read":["system.Everyone"]}}',
+        'PUT /buckets/cachedb/collections/news',
+        'PUT /buckets/cachedb/collections/other',
+      ],
+      request: 'nobody: GET /buckets/cachedb/collections/news/records',
+      gives: { 'cache-control': 'max-age=50' },
+      then: [
+        { request: 'nobody: GET /buckets/cachedb/collections/other/records', gives: { 'cache-control': 'max-age=40' } },
+      ],
+    },
+  ],
+  {
+    settings: {
+      bucket_cache_expires_seconds: '1234',
+      group_cache_expires_seconds: '0',
+      record_cache_expires_seconds: '30',
+      'cachedb.record_cache_expires_seconds': '40',
+      'cachedb.news.record_cache_expires_seconds': '50',
+    },
+  },
+);

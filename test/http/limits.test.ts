@@ -1,0 +1,87 @@
+// Limits that have a setting, and the version in the addresses (protocol: errors.md §8, settings.md §2-4).
+import { ids } from './match.ts';
+import { describeScenarios } from './scenarios.ts';
+
+describeScenarios(
+  'limits',
+  [
+    {
+      name: 'An id of the greatest length is fine.',
+      given: ['collection'],
+      request: `PUT {R}/${'a'.repeat(40)}`,
+      status: 201,
+    },
+    {
+      name: 'A longer id is refused.',
+      given: ['collection'],
+      request: `PUT {R}/${'a'.repeat(41)}`,
+      issues: [['path', null]],
+    },
+    {
+      name: 'A longer posted id is refused.',
+      given: ['collection'],
+      request: `POST {R} {"data":{"id":"${'a'.repeat(41)}"}}`,
+      issues: [['path', null]],
+    },
+    {
+      name: 'As many filters as allowed are fine.',
+      given: ['record'],
+      request: 'GET {R}?a=1&min_a=1',
+      status: 200,
+      body: { data: ids('r') },
+    },
+    {
+      name: 'More filters are refused.',
+      given: ['record'],
+      request: 'GET {R}?a=1&min_a=1&max_a=1',
+      status: 400,
+      errno: 107,
+    },
+    {
+      name: 'The greatest depth is fine.',
+      given: ['collection'],
+      request: 'PUT {R}/x {"data":{"a":[[[]]]}}',
+      status: 201,
+    },
+    {
+      name: 'A greater depth is refused.',
+      given: ['collection'],
+      request: 'PUT {R}/x {"data":{"a":[[[[]]]]}}',
+      status: 400,
+      errno: 107,
+    },
+    {
+      name: 'A greater depth is refused in a batch.',
+      given: ['collection'],
+      request: 'POST /batch {"requests":[{"method":"PUT","path":"{R}/x","body":{"data":{"a":[[[[]]]]}}}]}',
+      status: 400,
+      errno: 107,
+    },
+  ],
+  { settings: { max_id_length: '40', max_filters: '2', max_json_depth: '5' } },
+);
+
+describeScenarios(
+  'another major version',
+  [
+    {
+      name: 'The addresses begin with the major number.',
+      request: 'nobody: GET ^/v2/',
+      status: 200,
+      body: { http_api_version: '2.5', url: '{origin}/v2/' },
+    },
+    {
+      name: 'The first version redirects.',
+      request: 'nobody: GET ^/v1/buckets',
+      status: 307,
+      gives: { location: '{origin}/v2/buckets' },
+    },
+    {
+      name: 'Entries of a batch go to the served version.',
+      request: 'POST ^/v2/batch {"requests":[{"method":"PUT","path":"/buckets/{b}"},{"path":"/v2/buckets/{b}"}]}',
+      status: 200,
+      body: { responses: [{ status: 201, path: '/v2/buckets/{b}' }, { status: 200 }] },
+    },
+  ],
+  { settings: { http_api_version: '2.5' } },
+);
