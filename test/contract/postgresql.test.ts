@@ -1,6 +1,7 @@
 // The contract suites on the PostgreSQL backends, each case with an empty database.
 import { beforeAll } from 'vitest';
-import { createDatabase, emptyDatabase, migrateDatabase, openCache, openPostgres } from '../support/postgresql.ts';
+import { migrateDatabase } from '../support/postgresql-setup.ts';
+import { createDatabase, emptyDatabase, openCache, openPostgres } from '../support/postgresql.ts';
 import { describeCache, describeDatabase } from './run-suite.ts';
 
 let url: string;

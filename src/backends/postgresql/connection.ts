@@ -28,6 +28,16 @@ export function prepared(name: string, text: string): Statement {
   return { name, text };
 }
 
+/**
+ * Null characters are refused before anything is stored, but an id that is only looked for may hold one. PostgreSQL has
+ * no such text; a character that is none stands for it, and nothing is found.
+ */
+function storable(value: SqlValue): SqlValue {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFF') : value;
+  if (typeof value === 'object' && value !== null) return value.map((item) => storable(item) as string | number | null);
+  return value;
+}
+
 const asText = { getTypeParser: () => (value: string) => value };
 
 export class Connection {
@@ -51,7 +61,7 @@ export class Connection {
     try {
       const result = await this.#client.query<(string | null)[]>({
         text,
-        values: [...values],
+        values: values.map(storable),
         types: asText,
         rowMode: 'array',
         ...(name === undefined || !this.#keepsStatements ? {} : { name }),
