@@ -14,5 +14,7 @@ export async function prepareSchemas({ databases, cache }: OpenBackends): Promis
     if (store.needsMigration === true) missing.push(...lines);
   }
   if (missing.length === 0) return;
-  throw new Error(`The database is not ready: run \`coffer migrate\`. To do:\n${missing.map((line) => `  ${line}`).join('\n')}`);
+  throw new Error(
+    `The database is not ready: run \`coffer migrate\`. To do:\n${missing.map((line) => `  ${line}`).join('\n')}`,
+  );
 }

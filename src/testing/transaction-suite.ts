@@ -389,4 +389,9 @@ const concurrency: readonly TransactionCase[] = [
 ];
 
 /** What holds for transactions that storage and permissions share. */
-export const transactionCases: readonly TransactionCase[] = [...rollbacks, ...visibility, ...concurrency, ...holdingCases];
+export const transactionCases: readonly TransactionCase[] = [
+  ...rollbacks,
+  ...visibility,
+  ...concurrency,
+  ...holdingCases,
+];

@@ -41,7 +41,17 @@ async function newDatabase(options: string): Promise<{ readonly url: string; rea
   };
 }
 
-const tables = ['lists', 'objects', 'tombstones', 'memberships', 'folders', 'entries', 'doomed_lists', 'doomed_folders', 'cache'];
+const tables = [
+  'lists',
+  'objects',
+  'tombstones',
+  'memberships',
+  'folders',
+  'entries',
+  'doomed_lists',
+  'doomed_folders',
+  'cache',
+];
 
 /** Empties the tables of a database. */
 export async function emptyDatabase(url: string): Promise<void> {

@@ -70,7 +70,12 @@ class OpenDatabase implements PostgresDatabase {
   within(transaction: Transaction, backend: BackendName): UnitAccess {
     const unit = this.#requireUnit(transaction);
     const lists = this.listsOf(unit);
-    return accessUnit(unit, () => this.#readDialect(), backend, () => lists.settle());
+    return accessUnit(
+      unit,
+      () => this.#readDialect(),
+      backend,
+      () => lists.settle(),
+    );
   }
 
   listsOf(transaction: Transaction): LockedLists {

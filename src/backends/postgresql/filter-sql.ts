@@ -78,7 +78,9 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
   if (isTimestampField(field)) return 'e.last_modified::text';
   if (source === 'tombstones') return `'true'`;
   const last = field.path.length - 1;
-  const steps = field.path.map((key, index) => ` ${index === last ? '->>' : '->'} ${context.parameters.add(key, 'text')}`);
+  const steps = field.path.map(
+    (key, index) => ` ${index === last ? '->>' : '->'} ${context.parameters.add(key, 'text')}`,
+  );
   return `CASE jsonb_typeof(${expression}) WHEN 'string' THEN ${expression} #>> '{}'
     ELSE e.data::json${steps.join('')} END`;
 }

@@ -65,10 +65,13 @@ const updateRow = prepared(
 export class LockedLists {
   readonly #unit: PostgresUnit;
   readonly #lists = new Map<string, LockedList>();
+  /** Everything that was ever asked for. */
+  readonly #wanted = new Map<string, ListKey>();
 
   constructor(unit: PostgresUnit) {
     this.#unit = unit;
     unit.beforeCommit(() => this.settle());
+    unit.reportLists(() => [...this.#wanted.values()]);
   }
 
   /** Locks the list, which is created without a clock when it is not there yet, and reads what is under the id. */
@@ -86,6 +89,7 @@ export class LockedLists {
     const name = nameOf(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
+    this.#wanted.set(name, key);
     const [rows, entries] = await Promise.all([
       this.#unit.run('storage', lockRow, [key.parent, key.kind]),
       this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
@@ -96,8 +100,10 @@ export class LockedLists {
 
   /** Locks the list alone; `undefined` when it is not there. */
   async findList(key: ListKey): Promise<LockedList | undefined> {
-    const known = this.#lists.get(nameOf(key));
+    const name = nameOf(key);
+    const known = this.#lists.get(name);
     if (known !== undefined) return known;
+    this.#wanted.set(name, key);
     const { rows } = await this.#unit.run('storage', lockRow, [key.parent, key.kind]);
     return this.#keep(key, rows[0]);
   }

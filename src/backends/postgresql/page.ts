@@ -21,8 +21,11 @@ export function compilePage(dialect: Dialect, list: ListKey, query: PageQuery, i
   const sources = selectSources(context, query, includeDeleted, { sort, after: query.after });
   const order = orderBy(context, sort);
   const limit = query.limit + 1;
-  const arms = sources.map((source) => `(SELECT * ${selectKeys(context, source, sort)} ORDER BY ${order} LIMIT ${limit})`);
-  const rows = arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
+  const arms = sources.map(
+    (source) => `(SELECT * ${selectKeys(context, source, sort)} ORDER BY ${order} LIMIT ${limit})`,
+  );
+  const rows =
+    arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
   const text = `SELECT l.clock, k.id, k.last_modified, k.data FROM coffer_lists l
     LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`;
   return context.parameters.bind(text);
@@ -42,7 +45,9 @@ export function readPage(
 export function compileCount(dialect: Dialect, list: ListKey, selection: Selection, includeDeleted: boolean): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
   const isList = listCondition(context, list);
-  const counts = selectSources(context, selection, includeDeleted).map(({ fromWhere }) => `(SELECT count(*) ${fromWhere})`);
+  const counts = selectSources(context, selection, includeDeleted).map(
+    ({ fromWhere }) => `(SELECT count(*) ${fromWhere})`,
+  );
   return context.parameters.bind(`SELECT ${counts.join(' + ')} FROM coffer_lists l WHERE ${isList}`);
 }
 

@@ -10,5 +10,8 @@ export function keyOfText(text: string): string {
   if (Buffer.byteLength(text) <= maxKeyBytes) return text;
   const digest = createHash('sha256').update(text).digest('base64url');
   // No surrogate is cut off from its other half: the beginning is for people, the digest tells.
-  return `${Array.from(text.slice(0, keptCharacters + 1)).slice(0, keptCharacters).join('').toWellFormed()}…${digest}`;
+  return `${Array.from(text.slice(0, keptCharacters + 1))
+    .slice(0, keptCharacters)
+    .join('')
+    .toWellFormed()}…${digest}`;
 }

@@ -2,6 +2,7 @@
 // order; whatever goes wrong is known at the latest when the commit is answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import { isLostConnection, translateError, type BackendName } from './errors.ts';
 
@@ -13,6 +14,7 @@ export class PostgresUnit implements Transaction {
   readonly #onEnd: () => void;
   readonly #beforeCommit: (() => void)[] = [];
   readonly #afterCommit: (() => void)[] = [];
+  #contended: () => readonly ListKey[] = () => [];
   #state: 'new' | 'open' | 'ended' = 'new';
   /** The first thing that went wrong; the server refuses everything after it. */
   #failure: unknown;
@@ -37,6 +39,11 @@ export class PostgresUnit implements Transaction {
     if (this.#failure !== undefined) return;
     this.#open();
     this.#send(backend, statement, values).catch(() => {});
+  }
+
+  /** Tells how to find the lists that the unit has locked or waits for. */
+  reportLists(find: () => readonly ListKey[]): void {
+    this.#contended = find;
   }
 
   /** Registers what is still to be sent when the unit commits. */
@@ -103,13 +110,19 @@ export class PostgresUnit implements Transaction {
       return await this.#connection.run(statement, values);
     } catch (error) {
       // Before the commit is sent nothing can have happened: a fresh connection may do better.
-      const translated =
-        isLostConnection(error) && this.#state === 'open'
-          ? new TransactionConflict('the connection to PostgreSQL was lost', { cause: error })
-          : translateError(error, backend);
-      this.#failure ??= translated;
+      this.#failure ??= this.#translate(error, backend);
       throw this.#failure;
     }
+  }
+
+  #translate(error: unknown, backend: BackendName): unknown {
+    // Before the commit is sent nothing can have happened: a fresh connection may do better.
+    if (isLostConnection(error) && this.#state === 'open') {
+      return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
+    }
+    const translated = translateError(error, backend);
+    if (!(translated instanceof TransactionConflict)) return translated;
+    return new TransactionConflict(translated.message, { cause: error, lists: this.#contended() });
   }
 
   #requireOpen(): void {

@@ -40,7 +40,11 @@ export function compareSql(
     const same = `${comparable(context, expression)} ${sign} ${comparable(context, jsonb(context, value))}`;
     const above = type === 'array' ? { object: String(isAbove) } : {};
     const below = type === 'array' ? scalarTypes : [...scalarTypes, 'array'];
-    return byType(expression, { [type]: same, ...Object.fromEntries(below.map((name) => [name, String(!isAbove)])), ...above }, isAbove);
+    return byType(
+      expression,
+      { [type]: same, ...Object.fromEntries(below.map((name) => [name, String(!isAbove)])), ...above },
+      isAbove,
+    );
   }
   // PostgreSQL puts the empty array below all scalars.
   const wanted = jsonb(context, value);
@@ -83,7 +87,11 @@ export function jsonb({ parameters }: SqlContext, value: JsonValue): string {
 }
 
 /** What rows are ordered by so that the expression's values come in the order of `compareValues`, missing ones last. */
-export function orderSql(context: SqlContext, expression: string, direction: 'ascending' | 'descending'): readonly string[] {
+export function orderSql(
+  context: SqlContext,
+  expression: string,
+  direction: 'ascending' | 'descending',
+): readonly string[] {
   const type = `jsonb_typeof(${expression})`;
   const rank = `CASE ${type} WHEN 'null' THEN 0 WHEN 'string' THEN 1 WHEN 'number' THEN 2 WHEN 'boolean' THEN 3
     WHEN 'array' THEN 4 WHEN 'object' THEN 5 ELSE 6 END`;

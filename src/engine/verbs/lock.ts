@@ -37,7 +37,10 @@ export async function lockObject(scope: Scope, id: string, authorize: Authorize)
   const { list, context } = scope;
   const writer = await context.session.writer();
   // Asked for together, but complained about in order: a missing parent only to those who have access.
-  const [object, complaint] = await Promise.all([writer.storage.get(list, id), findComplaint(holdParent(scope, writer))]);
+  const [object, complaint] = await Promise.all([
+    writer.storage.get(list, id),
+    findComplaint(holdParent(scope, writer)),
+  ]);
   const exists = object !== undefined;
   await authorize(exists, writer);
   if (complaint !== undefined) throw complaint;

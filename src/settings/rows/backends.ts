@@ -26,18 +26,30 @@ export const backendSettings = {
     },
   ),
   cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
-  storage_url: setting(optional(databaseUrl), 'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.', {
-    default: undefined,
-    isSecret: true,
-  }),
-  permission_url: setting(optional(databaseUrl), 'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.', {
-    default: undefined,
-    isSecret: true,
-  }),
-  cache_url: setting(optional(databaseUrl), 'File of the SQLite cache, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.', {
-    default: undefined,
-    isSecret: true,
-  }),
+  storage_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
+  permission_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
+  cache_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite cache, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
