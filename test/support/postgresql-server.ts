@@ -6,6 +6,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 
 const user = 'coffer';
@@ -43,14 +44,15 @@ function binariesIn(folder: string): Binaries {
   return { initdb: path.join(folder, 'initdb'), postgres: path.join(folder, 'postgres') };
 }
 
-/** PostgreSQL refuses to run as root; nobody in particular will do. */
-function unprivileged(): { readonly uid?: number; readonly gid?: number } {
+/** Whom servers run as that refuse to run as root: nobody in particular. */
+export function unprivileged(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -183,7 +185,7 @@ export class PostgresServer {
         return;
       } catch (error) {
         if (Date.now() > deadline) throw new Error(`PostgreSQL does not answer:\n${this.#output}`, { cause: error });
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        await wait(25);
       }
     }
   }

@@ -26,8 +26,8 @@ export interface ConnectionOptions {
   readonly isPooled?: boolean | undefined;
 }
 
-/** How long a busy server may be silent beyond the time that it allows a statement itself. */
-const answerGraceMs = 5000;
+/** How long a server may be silent, at most, beyond the time that it allows a statement itself. */
+const maxGraceMs = 5000;
 const idleTimeoutMs = 30_000;
 const keepAliveMs = 10_000;
 /** A process that hangs must not keep its locks for ever. */
@@ -194,7 +194,7 @@ function configure(options: ConnectionOptions, max: number, min: number): PoolCo
     pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
-    query_timeout: statementMs + answerGraceMs,
+    query_timeout: statementMs + Math.min(maxGraceMs, statementMs),
     // Poolers refuse parameters that they do not know.
     ...(isPooled
       ? {}

@@ -57,8 +57,9 @@ function isFromServer(error: unknown): boolean {
 }
 
 /** The error to throw on: the world's failures and lost races in the words of the contracts, mistakes of ours as they are. */
-export function translateError(error: unknown, backend: BackendName): unknown {
-  if (error instanceof BackendError || !(error instanceof Error)) return error;
+export function translateError(error: unknown, backend: BackendName): Error {
+  if (error instanceof BackendError) return error;
+  if (!(error instanceof Error)) return new Error('something that is no error was thrown', { cause: error });
   const code = codeOf(error);
   if (code === undefined || !isFromServer(error)) {
     // Without the mark of the server it comes from the driver or the socket.

@@ -11,7 +11,8 @@ const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** The text with its extreme numbers replaced; `undefined` when it holds none, as nearly all. */
 export function findJsonbText(text: string): string | undefined {
   if (!mayBeExtreme.test(text)) return undefined;
-  return text.replaceAll(tokens, (token) => (token.startsWith('"') ? token : approximate(token)));
+  const changed = text.replaceAll(tokens, (token) => (token.startsWith('"') ? token : approximate(token)));
+  return changed === text ? undefined : changed;
 }
 
 /** A value of a query as JSON text that `jsonb` can read. */
@@ -27,7 +28,7 @@ function approximate(token: string): string {
   const scale = fraction.length - Number(exponent);
   if (scale <= maxFraction) return token;
   if (/^0*$/.test(digits)) return '0';
-  const kept = digits.slice(0, Math.max(0, digits.length - (scale - maxFraction)));
+  const kept = digits.slice(0, Math.max(0, digits.length - (scale - maxFraction))).replace(/^0+/, '');
   // What is too small to be told from zero is still not zero.
-  return `${sign}${/[1-9]/.test(kept) ? kept : '1'}e-${maxFraction}`;
+  return `${sign}${kept === '' ? '1' : kept}e-${maxFraction}`;
 }

@@ -17,7 +17,7 @@ export class PostgresUnit implements Transaction {
   #contended: () => readonly ListKey[] = () => [];
   #state: 'new' | 'open' | 'ended' = 'new';
   /** The first thing that went wrong; the server refuses everything after it. */
-  #failure: unknown;
+  #failure: Error | undefined;
 
   constructor(connection: Connection, opening: Statement | undefined, onEnd: () => void) {
     this.#connection = connection;
@@ -115,7 +115,7 @@ export class PostgresUnit implements Transaction {
     }
   }
 
-  #translate(error: unknown, backend: BackendName): unknown {
+  #translate(error: unknown, backend: BackendName): Error {
     // Before the commit is sent nothing can have happened: a fresh connection may do better.
     if (isLostConnection(error) && this.#state === 'open') {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });

@@ -47,7 +47,7 @@ export const postgresqlSettings = {
   ...poolSettings('cache'),
   postgresql_statement_timeout_seconds: setting(
     duration({ min: 0.01, max: 3600 }),
-    'How long PostgreSQL may work on one statement. A server that does not answer at all is given up 5 seconds later.',
+    'How long PostgreSQL may work on one statement. A server that does not answer at all is given up 5 seconds later, or after twice the time if that is less.',
     { default: 30 },
   ),
   postgresql_lock_timeout_seconds: setting(
