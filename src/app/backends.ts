@@ -69,10 +69,7 @@ class BackendOpener {
   openCache(name: BackendName): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
     if (name === 'postgresql') return this.#postgresql.openCache();
-    const url = this.#settings.get('cache_url');
-    const path = sqlitePath(url);
-    const isDatabase = url === undefined || this.#opened.has(`sqlite ${path}`);
-    return openSqliteCache(path, isDatabase, this.#settings, this.#clock);
+    return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
   async databases(): Promise<readonly Database[]> {
@@ -157,17 +154,7 @@ async function openSqlite(path: string, settings: Settings, clock: Clock): Promi
   };
 }
 
-/** The cache has a file of its own; when its setting names that of a database, or nothing, it is the one beside it. */
-async function openSqliteCache(
-  path: string,
-  isDatabase: boolean,
-  settings: Settings,
-  clock: Clock,
-): Promise<CacheBackend> {
-  const sqlite = await import('../backends/sqlite/cache.ts');
-  return sqlite.openSqliteCache({
-    path: isDatabase ? sqlite.cachePathFor(path) : path,
-    clock,
-    prefix: settings.get('cache_prefix'),
-  });
+async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
+  const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
+  return open({ path, clock, prefix: settings.get('cache_prefix') });
 }

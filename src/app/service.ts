@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { compileKinds } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
+import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
@@ -10,6 +11,7 @@ import { Cors } from '../http/cors.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { createRouter } from '../http/router.ts';
+import { runRequest } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -33,6 +35,8 @@ export interface Service {
   readonly settings: Settings;
   /** Listens on the configured address and resolves to the URL of the root view. */
   listen(): Promise<string>;
+  /** Answers a request without a socket, as for one that came over it. */
+  answer(request: ServiceRequest): Promise<ServiceResponse>;
   /** Stops accepting, finishes what is in flight, and lets go of the backends. */
   close(): Promise<void>;
 }
@@ -128,6 +132,7 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
       const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
       return `${address}${versionPrefix}/`;
     },
+    answer: async (request) => (await runRequest(runner, request)).response,
     async close() {
       await server.close();
       await backends.close();

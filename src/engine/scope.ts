@@ -15,6 +15,8 @@ export interface EngineOptions {
   readonly isReadonly: boolean;
   /** Longest id accepted, in characters; 0: no limit. */
   readonly maxIdLength: number;
+  /** Longest JSON text that the attributes of an object may have. */
+  readonly maxObjectChars: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;

@@ -43,6 +43,11 @@ export class Session {
     return this.#writer ?? { storage: this.#stores.storage.reader, permission: this.#stores.permission.reader };
   }
 
+  /** Whether the transaction is open: whoever begins another one here waits for this one to end. */
+  get isWriting(): boolean {
+    return this.#writer !== undefined;
+  }
+
   /** Whether the storage loses everything when the process ends; then it belongs to this process alone. */
   get isPrivate(): boolean {
     return !this.#stores.storage.database.abilities.durable;

@@ -1,4 +1,4 @@
-// Many requests at the same time (protocol: storage.md §3): no change is lost to a client that polls, none is refused
+// Many requests at the same time: no change is lost to a client that polls, none is refused
 // because of another, and of several conditional writers exactly one wins.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';

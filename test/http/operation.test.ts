@@ -1,4 +1,4 @@
-// Errors, read-only mode, back-off and end of service (protocol: errors.md).
+// Errors, read-only mode, back-off and end of service (docs/reference/http-api/errors.md).
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../../src/testing/index.ts';

@@ -1,4 +1,4 @@
-// Preconditions on objects, 304 and 412 (protocol: conditional.md).
+// Preconditions on objects, 304 and 412 (docs/reference/http-api/preconditions.md).
 import { absent, aTimestamp, only } from './match.ts';
 import { describeScenarios, type Step } from './scenarios.ts';
 

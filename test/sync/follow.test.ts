@@ -1,4 +1,4 @@
-// A client that follows `ETag` and `_since` misses nothing (L6 of the promises), whatever is written meanwhile and
+// A client that follows `ETag` and `_since` misses nothing, whatever is written meanwhile and
 // however small its pages are: the headline promise, checked on every backend over real HTTP.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';

@@ -3,7 +3,7 @@ import { formatEntry } from '../../core/objects/stored.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
-import { deprecationHeaders, readParameters, readQuery, staleToken } from '../list-query.ts';
+import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
@@ -23,7 +23,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   );
   await holdParent(scope, writer);
   const preconditions = readPreconditions(context);
-  const parameters = readParameters(context, 'deletion');
+  const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   await writer.storage.lock(list);
   const timestamp = await requireTimestamp(scope);

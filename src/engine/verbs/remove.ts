@@ -3,6 +3,7 @@ import type { Issue } from '../../core/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
+import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
@@ -61,7 +62,7 @@ function readTimestamp({ context }: Scope): number | undefined {
   if (given.length === 0) return undefined;
   const text = given[0]![1];
   const timestamp = Number(text.replaceAll('"', ''));
-  if (given.length === 1 && integer.test(text) && timestamp <= Number.MAX_SAFE_INTEGER) return timestamp;
+  if (given.length === 1 && integer.test(text) && timestamp <= latestTimestamp) return timestamp;
   const issue: Issue = { location: 'querystring', name: 'last_modified', description: 'expected one timestamp' };
   context.issues.push(issue);
   return undefined;

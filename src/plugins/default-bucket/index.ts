@@ -57,7 +57,8 @@ async function resolve(
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
   if (creating.includes(request.method)) {
     const isCollection = resource === 'collections' && childId !== undefined && childId !== '';
-    if (isCollection && collectionIds?.match(childId) === false) {
+    const maxIdLength = host.settings.get('max_id_length');
+    if (isCollection && (collectionIds?.match(childId) === false || childId.length > maxIdLength)) {
       throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
     }
     if (!(request.method === 'PUT' && below === '')) await createIfMissing(session, { list: buckets, id, uri }, caller);

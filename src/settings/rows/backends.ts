@@ -44,7 +44,7 @@ export const backendSettings = {
   ),
   cache_url: setting(
     optional(databaseUrl),
-    'File of the SQLite cache, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database.',
     {
       default: undefined,
       isSecret: true,
