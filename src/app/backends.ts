@@ -8,6 +8,7 @@ import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
+import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
 
 export interface OpenBackends extends Stores {
   readonly cache: CacheBackend;
@@ -17,33 +18,58 @@ export interface OpenBackends extends Stores {
   close(): Promise<void>;
 }
 
-type BackendName = 'memory' | 'sqlite';
+type BackendName = 'memory' | 'sqlite' | 'postgresql';
 
 /** Backends of one database share it, and with it their transactions. */
 class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
+  readonly #postgresql: PostgresqlOpener;
   readonly #opened = new Map<string, Promise<OpenDatabase>>();
 
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
-  open(name: BackendName, url: string | undefined): Promise<OpenDatabase> {
-    const path = name === 'sqlite' ? sqlitePath(url) : '';
-    const key = `${name} ${path}`;
+  open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
+    const key = this.#placeOf(name, kind);
     let database = this.#opened.get(key);
     if (database === undefined) {
-      database = name === 'memory' ? openMemory(this.#clock) : openSqlite(path, this.#settings, this.#clock);
+      database = this.#open(name, kind);
       this.#opened.set(key, database);
     }
     return database;
   }
 
-  openCache(name: BackendName, url: string | undefined): Promise<CacheBackend> {
+  #open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
+    switch (name) {
+      case 'memory':
+        return openMemory(this.#clock);
+      case 'sqlite':
+        return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
+      case 'postgresql':
+        return this.#postgresql.openDatabase(kind);
+    }
+  }
+
+  /** What tells one database from another. */
+  #placeOf(name: BackendName, kind: 'storage' | 'permission'): string {
+    switch (name) {
+      case 'memory':
+        return name;
+      case 'sqlite':
+        return `sqlite ${sqlitePath(this.#settings.get(`${kind}_url`))}`;
+      case 'postgresql':
+        return postgresqlUrl(this.#settings, kind);
+    }
+  }
+
+  openCache(name: BackendName): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
-    return openSqliteCache(sqlitePath(url), this.#settings, this.#clock);
+    if (name === 'postgresql') return this.#postgresql.openCache();
+    return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
   async databases(): Promise<readonly Database[]> {
@@ -51,7 +77,8 @@ class BackendOpener {
   }
 }
 
-interface OpenDatabase {
+/** A database and the backends that it can serve. */
+export interface OpenDatabase {
   readonly database: Database;
   readonly storage: () => StorageBackend;
   readonly permission: () => PermissionBackend;
@@ -66,13 +93,13 @@ export async function openBackends(settings: Settings, clock: Clock): Promise<Op
   const opener = new BackendOpener(settings, clock);
   const storageName = settings.get('storage_backend');
   if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
-  const storage = (await opener.open(storageName, settings.get('storage_url'))).storage();
+  const storage = (await opener.open(storageName, 'storage')).storage();
   const permissionName = settings.get('permission_backend');
   const permission =
     permissionName === undefined
       ? noPermissionBackend(storage.database)
-      : (await opener.open(permissionName, settings.get('permission_url'))).permission();
-  const cache = await opener.openCache(settings.get('cache_backend'), settings.get('cache_url'));
+      : (await opener.open(permissionName, 'permission')).permission();
+  const cache = await opener.openCache(settings.get('cache_backend'));
   const databases = await opener.databases();
   return {
     storage,

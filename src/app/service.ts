@@ -20,6 +20,7 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createPolicies } from './policies.ts';
 import { setUpPlugins } from './plugins.ts';
+import { prepareSchemas } from './schemas.ts';
 import { utilityEndpoints, type Capabilities } from './utilities.ts';
 
 export interface ServiceOptions {
@@ -49,7 +50,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock } = options;
   const backends = await openBackends(settings, clock);
   try {
-    await initializeSchemas(backends);
+    await prepareSchemas(backends);
     return assemble({ ...options, clock }, backends);
   } catch (error) {
     await backends.close();
@@ -57,12 +58,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   } finally {
     for (const warning of settings.warnings) logger.warn(warning);
   }
-}
-
-/** Backends of one process need no separate migration step: what is missing is created at start. */
-async function initializeSchemas({ databases, cache }: OpenBackends): Promise<void> {
-  for (const database of databases) await database.initializeSchema({ dryRun: false });
-  await cache.initializeSchema({ dryRun: false });
 }
 
 function assemble(options: ServiceOptions & { readonly clock: Clock }, backends: OpenBackends): Service {

@@ -18,6 +18,11 @@ export interface Database {
   readonly name: string;
   /** Whether `rollback` really undoes writes. */
   readonly abilities: { readonly rollback: boolean; readonly durable: boolean };
+  /**
+   * Whether the schema is changed by `coffer migrate` alone, so that the service does not start with another one than it
+   * knows. Absent: the service brings the schema up to date when it starts.
+   */
+  readonly needsMigration?: boolean;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
   begin(): Promise<Transaction>;
   /**

@@ -3,6 +3,8 @@
 import type { Database, Transaction } from '../contracts/database.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 
 export interface Stores {
@@ -23,14 +25,17 @@ export interface Writer extends Reader {
 export class Session {
   readonly #stores: Stores;
   readonly #logger: Logger;
+  readonly #contended: readonly ListKey[];
   #transactions: Transaction[] = [];
   #writer: Writer | undefined;
   #afterCommit: (() => void | Promise<void>)[] = [];
   #doomed = false;
 
-  constructor(stores: Stores, logger: Logger) {
+  /** @param contended lists over which an earlier attempt at the same work lost a race; locked before all others */
+  constructor(stores: Stores, logger: Logger, contended: readonly ListKey[] = []) {
     this.#stores = stores;
     this.#logger = logger;
+    this.#contended = contended;
   }
 
   /** Reads: the transaction's own view once there is one, else committed state. */
@@ -54,8 +59,10 @@ export class Session {
     const { storage, permission } = this.#stores;
     const ofStorage = await this.#begin(storage.database);
     const ofPermission = permission.database === storage.database ? ofStorage : await this.#begin(permission.database);
-    this.#writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
-    return this.#writer;
+    const writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
+    this.#writer = writer;
+    for (const list of this.#contended.toSorted(compareLists)) await writer.storage.lock(list);
+    return writer;
   }
 
   /** Runs once the writes are known to be committed; failures are logged and cannot change the response. */
@@ -114,4 +121,9 @@ export class Session {
       this.#logger.error({ err: error }, 'A task after the commit failed');
     }
   }
+}
+
+/** One order for all, so that nobody waits for somebody who waits for them. */
+function compareLists(a: ListKey, b: ListKey): number {
+  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }

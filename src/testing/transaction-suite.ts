@@ -6,6 +6,7 @@ import type { ObjectPermissions, PermissionWriter } from '../contracts/permissio
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
+import { holdingCases } from './holding.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
 import { inRolledBackUnit, inUnit } from './unit-of-work.ts';
 
@@ -388,4 +389,9 @@ const concurrency: readonly TransactionCase[] = [
 ];
 
 /** What holds for transactions that storage and permissions share. */
-export const transactionCases: readonly TransactionCase[] = [...rollbacks, ...visibility, ...concurrency];
+export const transactionCases: readonly TransactionCase[] = [
+  ...rollbacks,
+  ...visibility,
+  ...concurrency,
+  ...holdingCases,
+];

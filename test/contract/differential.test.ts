@@ -11,6 +11,8 @@ import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
+import { migrateDatabase } from '../support/postgresql-setup.ts';
+import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, runStep } from './run-history.ts';
@@ -26,9 +28,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  const url = await createDatabase();
+  await migrateDatabase(url);
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+    openPostgres(clock, { url }),
   );
   for (const { database } of opened) await database.initializeSchema({ dryRun: false });
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite'] as const;
+export const backends = ['memory', 'sqlite', 'postgresql'] as const;
 export type Backend = (typeof backends)[number];
 
 /** An empty folder for one test, with an empty configuration file in it. */
@@ -27,9 +27,13 @@ export class Workspace {
     return workspace;
   }
 
-  /** Environment that puts everything on one backend below the folder. */
-  environment(backend: Backend): Record<string, string> {
-    const file = join(this.folder, 'coffer.sqlite3');
+  /**
+   * Environment that puts everything on one backend.
+   *
+   * @param url of a PostgreSQL database with tables; the others are below the folder
+   */
+  environment(backend: Backend, url?: string): Record<string, string> {
+    const place = url ?? join(this.folder, 'coffer.sqlite3');
     return {
       SVC_USERID_HMAC_SECRET: 'secret of the tests',
       SVC_MULTIAUTH_POLICIES: 'basicauth',
@@ -37,7 +41,7 @@ export class Workspace {
       SVC_STORAGE_BACKEND: backend,
       SVC_PERMISSION_BACKEND: backend,
       SVC_CACHE_BACKEND: backend,
-      ...(backend === 'sqlite' ? { SVC_STORAGE_URL: file, SVC_PERMISSION_URL: file, SVC_CACHE_URL: file } : {}),
+      ...(backend === 'memory' ? {} : { SVC_STORAGE_URL: place, SVC_PERMISSION_URL: place, SVC_CACHE_URL: place }),
     };
   }
 

@@ -9,7 +9,7 @@ import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
-import { requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+import { holdParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 import { byRule, lockObject } from './lock.ts';
 import { checkData, writeObject } from './write.ts';
@@ -55,7 +55,7 @@ async function lockList(scope: Scope): Promise<[Writer, LockedState]> {
   const { kind, context, list } = scope;
   const writer = await context.session.writer();
   await requireAllowed(kind.rules.create, context.caller, writer, context.ids);
-  await requireParent(scope, writer);
+  await holdParent(scope, writer);
   requireNoIssues(scope);
   return [writer, await writer.storage.lock(list)];
 }

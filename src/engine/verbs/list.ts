@@ -67,7 +67,12 @@ async function readPage(
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { list, context, options } = scope;
-  const page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  let page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  if (page.timestamp === undefined) {
+    // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
+    await requireTimestamp(scope);
+    page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
   const entries = fittingEntries(page.entries);

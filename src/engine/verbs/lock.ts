@@ -1,9 +1,10 @@
 // How every write to one object begins: grant access, settle everything that is wrong with the request, then take the
 // right to the list's next timestamp and look at the object under it.
+import { ServiceError } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
-import { requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+import { holdParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
@@ -35,15 +36,31 @@ export function forChange({ kind, context }: Scope): Authorize {
 export async function lockObject(scope: Scope, id: string, authorize: Authorize): Promise<[Writer, LockedState]> {
   const { list, context } = scope;
   const writer = await context.session.writer();
-  const exists = (await writer.storage.get(list, id)) !== undefined;
+  // Asked for together, but complained about in order: a missing parent only to those who have access.
+  const [object, complaint] = await Promise.all([
+    writer.storage.get(list, id),
+    findComplaint(holdParent(scope, writer)),
+  ]);
+  const exists = object !== undefined;
   await authorize(exists, writer);
-  await requireParent(scope, writer);
+  if (complaint !== undefined) throw complaint;
   requireNoIssues(scope);
   requireValidId(scope, id);
   const state = await writer.storage.lock(list, id);
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
   return [writer, await withTimestamp(scope, writer, state)];
+}
+
+/** What is wrong with the request, as a value; other errors are thrown. */
+async function findComplaint(check: Promise<void>): Promise<ServiceError | undefined> {
+  try {
+    await check;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 /** A failed precondition tells the clock of the list, so a list never touched before needs one. */

@@ -7,7 +7,7 @@ import { deprecationHeaders, readListParameters, readQuery, staleToken } from '.
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { requireNoIssues, requireParent, requireTimestamp, type EngineOptions, type Scope } from '../scope.ts';
+import { holdParent, requireNoIssues, requireTimestamp, type EngineOptions, type Scope } from '../scope.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -21,7 +21,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
     writer,
     context.ids,
   );
-  await requireParent(scope, writer);
+  await holdParent(scope, writer);
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);

@@ -64,7 +64,8 @@ async function resolve(
     if (!(request.method === 'PUT' && below === '')) await createIfMissing(session, { list: buckets, id, uri }, caller);
     if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
       const list: ListKey = { kind: 'collection', parent: uri };
-      await createIfMissing(session, { list, id: childId, uri: `${uri}/collections/${childId}` }, caller);
+      const implicit = { list, id: childId, uri: `${uri}/collections/${childId}`, parent: { list: buckets, id } };
+      await createIfMissing(session, implicit, caller);
     }
   } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
     throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {

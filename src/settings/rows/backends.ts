@@ -3,13 +3,16 @@ import { setting } from '../definition.ts';
 import { choice, dottedChoice, integer, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
-const backends = ['memory', 'sqlite'] as const;
+const backends = ['memory', 'sqlite', 'postgresql'] as const;
 const backend = dottedChoice(backends, {
   isDeprecated: true,
   hint: 'this version has no other backends',
 });
 
-const databaseUrl = text('a file, sqlite:relative/file, or sqlite:///absolute/file');
+const databaseForm =
+  'a file, sqlite:relative/file, sqlite:///absolute/file, or postgresql://user:password@host:port/database';
+const databaseUrl = text(databaseForm);
+
 /** The three kinds of backend and what they take. */
 export const backendSettings = {
   storage_backend: setting(orNone(backend), 'Where objects are kept; empty serves no objects at all.', {
@@ -23,17 +26,25 @@ export const backendSettings = {
     },
   ),
   cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
-  storage_url: setting(optional(databaseUrl), 'File of the SQLite storage; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
-  permission_url: setting(optional(databaseUrl), 'File of the SQLite permissions; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
+  storage_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
+  permission_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
+  ),
   cache_url: setting(
     optional(databaseUrl),
-    'File of a SQLite database beside which the cache is kept, in a file of its own; data/coffer.sqlite3 unless set.',
+    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database.',
     {
       default: undefined,
       isSecret: true,
