@@ -72,6 +72,16 @@ export function integer(range: Range = {}): Reader<number> {
   );
 }
 
+/** A whole number, or a word that stands for one that is found out later. */
+export function integerOr<const T extends string>(word: T, range: Range = {}): Reader<number | T> {
+  const whole = integer(range);
+  return scalar<number | T>(`${whole.form}, or ${word}`, (given) => {
+    if (given === word) return word;
+    const reading = whole.read(given);
+    return reading.kind === 'value' ? reading.value : undefined;
+  });
+}
+
 /** A number, with or without a fraction. */
 export function number(range: Range = {}): Reader<number> {
   return scalar(withRange('a number', range), (given) =>
