@@ -7,14 +7,7 @@ import { deprecationHeaders, readListParameters, readQuery, staleToken } from '.
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import {
-  holdParent,
-  requireNoIssues,
-  requireParent,
-  requireTimestamp,
-  type EngineOptions,
-  type Scope,
-} from '../scope.ts';
+import { holdParent, requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
