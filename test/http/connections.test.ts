@@ -1,8 +1,7 @@
 // What becomes of open connections when the service stops: nobody is cut off, and nobody keeps it from ending.
 import { once } from 'node:events';
-import { createServer, get, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, createServer, get, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { Agent } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { Connections } from '../../src/http/connections.ts';
 
@@ -27,7 +26,9 @@ async function startServer(answer: (request: IncomingMessage, response: ServerRe
     async close(lingerMs) {
       connections.leave(lingerMs);
       expect(connections.areLeaving).toBe(true);
-      await new Promise((resolve) => server.close(resolve));
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
     },
   };
 }
