@@ -1,7 +1,7 @@
 // Several processes behind one port: they are exchanged, die and stop without users noticing.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { basic, run, start, workingFolder, type LogLine, type RunningService } from '../cli/process.ts';
@@ -50,6 +50,14 @@ async function createList(url: string): Promise<void> {
   }
 }
 
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
 describe('coffer start --workers', () => {
   test('serves from as many processes, and ends with 0 when it is told to stop.', async () => {
     const service = await startWorkers(3);
@@ -83,6 +91,25 @@ describe('coffer start --workers', () => {
     // Clients that are in use are told with an answer; that one is closed under a request is bad luck.
     expect(traffic.reusesThatFailed).toBeLessThan(3);
     expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('tells clients with an idle connection by an answer that it ends, before closing it.', async () => {
+    const service = await startWorkers(2);
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => open(service.port)));
+    const get = async (socket: Socket): Promise<string> => {
+      socket.write('GET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n');
+      return String((await once(socket, 'data'))[0]);
+    };
+    for (const socket of sockets) expect(await get(socket)).toContain('Connection: keep-alive');
+    const restarted = service.loggedNext('Restarted workers');
+    service.kill('SIGHUP');
+    await service.logged('Stopping');
+    const answers = await Promise.all(sockets.map(get));
+    expect(answers.filter((answer) => answer.includes('200 OK'))).toHaveLength(4);
+    expect(answers.filter((answer) => answer.includes('Connection: close'))).toHaveLength(2);
+    await restarted;
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   });
@@ -163,9 +190,7 @@ describe('coffer start --workers', () => {
 
   test('ends at once, with 1, when it is told to stop twice.', async () => {
     const service = await startWorkers(2);
-    const socket = connect(service.port, '127.0.0.1');
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
+    const socket = await open(service.port);
     socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
@@ -176,9 +201,7 @@ describe('coffer start --workers', () => {
 
   test('cuts requests off, and ends with 1, when they take longer than shutdown_timeout_seconds.', async () => {
     const service = await startWorkers(2, { shutdown_timeout_seconds: '50ms' });
-    const socket = connect(service.port, '127.0.0.1');
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
+    const socket = await open(service.port);
     socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
