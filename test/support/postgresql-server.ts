@@ -140,12 +140,12 @@ export class PostgresServer {
 
   /** Stops all its processes in their tracks: connections stay open, and nothing answers. */
   freeze(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP');
+    for (const pid of this.#pids()) signal(pid, 'SIGSTOP');
   }
 
   /** Ends the freeze. */
   thaw(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT');
+    for (const pid of this.#pids()) signal(pid, 'SIGCONT');
   }
 
   /** Stops the server and removes its folder. */
@@ -199,5 +199,14 @@ function parentOf(pid: number): number | undefined {
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
     return undefined;
+  }
+}
+
+/** A process that has ended since it was listed needs no signal. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
