@@ -2,6 +2,7 @@
 // answer, the server dies at random moments, and each restart must show the ledger's state. Batches are all or nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 
 const rounds = Number(process.env['COFFER_KILL_ROUNDS'] ?? 50);
@@ -43,11 +44,12 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.remove());
 
-test(
-  `every acknowledged write survives ${rounds} kills of the server`,
+test.each(['sqlite', 'postgresql'] as const)(
+  `every acknowledged write survives ${rounds} kills of the server on %s`,
   { timeout: 60_000 + rounds * 4000 },
-  async () => {
-    const environment = workspace.environment('sqlite');
+  async (backend) => {
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
+    const environment = workspace.environment(backend, database?.url);
     const ledgers: Ledger[] = [];
     let server = await ServerProcess.start(workspace, environment);
     await new Client(server.url, 'writer').request('PUT', '/buckets/ledger');
