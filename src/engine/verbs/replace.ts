@@ -1,8 +1,9 @@
 // PUT on an object: create it, or replace its attributes, its permissions, or both.
+import { isAllowed } from '../access.ts';
 import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
-import { readPreconditions, requireWritable } from '../preconditions.ts';
+import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
 import { byRule, lockObject } from './lock.ts';
@@ -25,6 +26,13 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
   const [writer, state] = await lockObject(scope, id, choose);
+  if (
+    state.object !== undefined &&
+    createsOnly &&
+    !(await isAllowed(kind.rules.read, context.caller, writer, context.ids))
+  ) {
+    throw preconditionFailed(state.timestamp);
+  }
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, state, state.tombstone?.lastModified);
   requireSameId(data.id, id);
