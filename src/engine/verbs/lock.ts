@@ -1,10 +1,9 @@
 // How every write to one object begins: grant access, settle everything that is wrong with the request, then take the
 // right to the list's next timestamp and look at the object under it.
-import { ServiceError } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
-import { holdParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
+import { findMissingHeldParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
@@ -37,10 +36,7 @@ export async function lockObject(scope: Scope, id: string, authorize: Authorize)
   const { list, context } = scope;
   const writer = await context.session.writer();
   // Asked for together, but complained about in order: a missing parent only to those who have access.
-  const [object, complaint] = await Promise.all([
-    writer.storage.get(list, id),
-    findComplaint(holdParent(scope, writer)),
-  ]);
+  const [object, complaint] = await Promise.all([writer.storage.get(list, id), findMissingHeldParent(scope, writer)]);
   const exists = object !== undefined;
   await authorize(exists, writer);
   if (complaint !== undefined) throw complaint;
@@ -50,17 +46,6 @@ export async function lockObject(scope: Scope, id: string, authorize: Authorize)
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
   return [writer, await withTimestamp(scope, writer, state)];
-}
-
-/** What is wrong with the request, as a value; other errors are thrown. */
-async function findComplaint(check: Promise<void>): Promise<ServiceError | undefined> {
-  try {
-    await check;
-    return undefined;
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
 }
 
 /** A failed precondition tells the clock of the list, so a list never touched before needs one. */
