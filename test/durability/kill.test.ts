@@ -5,7 +5,7 @@ import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 
-const rounds = Number(process.env['COFFER_KILL_ROUNDS'] ?? 50);
+const rounds = Number(process.env['COFFER_KILL_ROUNDS'] ?? 30);
 const writers = 12;
 
 /** What the ledger knows of one object: the last acknowledged state, and one that may or may not have happened. */
