@@ -6,7 +6,7 @@ import { createdPermissions, replacedPermissions } from '../object-permissions.t
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
-import { byRule, lockObject } from './lock.ts';
+import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, requireSameId, writeObject } from './write.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
@@ -15,17 +15,22 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const { issues, request } = context;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
-  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
-  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
-  const data = splitData(envelope.data ?? {});
-  const attributes = checkData(scope, data, 'data.', issues);
-
   // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
-  const [writer, state] = await lockObject(scope, id, choose);
+  const { writer, state, checked } = await beginWrite(scope, {
+    id,
+    authorize: choose,
+    check: () => {
+      const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+      const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
+      const data = splitData(envelope.data ?? {});
+      return { envelope, data, attributes: checkData(scope, data, 'data.', issues) };
+    },
+  });
+  const { envelope, data, attributes } = checked;
   if (
     state.object !== undefined &&
     createsOnly &&
