@@ -108,16 +108,10 @@ describe('The context of the image', () => {
       expect([name, isIn(name)]).toEqual([name, false]);
     }
     expect(isIn('src/index.ts')).toBe(true);
-    const folders = new Set(listContext(projectRoot, read('.dockerignore')).map((name) => name.split('/')[0]));
-    expect([...folders].filter((name) => name !== 'LICENSE').toSorted()).toEqual([
-      'assets',
-      'bin',
-      'package-lock.json',
-      'package.json',
-      'src',
-      'tsconfig.base.json',
-      'tsconfig.json',
-    ]);
+    const found = new Set(listContext(projectRoot, read('.dockerignore')).map((name) => name.split('/')[0]));
+    const folders = ['assets', 'bin', 'src'];
+    const files = ['LICENSE', 'package-lock.json', 'package.json', 'tsconfig.base.json', 'tsconfig.json'];
+    expect(found).toEqual(new Set([...folders, ...files]));
   });
 });
 
@@ -150,7 +144,8 @@ describe('The Compose files', () => {
       expect(at(description, 'build')).toBe('.');
     }
     const grace = at(compose[0], 'services', 'coffer', 'stop_grace_period');
-    expect(Number.parseInt(String(grace), 10)).toBeGreaterThan(coreSettings.shutdown_timeout_seconds.default);
+    expect(grace).toMatch(/^\d+s$/);
+    expect(Number.parseInt(grace as string, 10)).toBeGreaterThan(coreSettings.shutdown_timeout_seconds.default);
   });
 
   it('publish one port, on this machine only unless told otherwise.', () => {

@@ -47,7 +47,7 @@ async function readBack({ url }: Container, name: string): Promise<unknown> {
 function composeEnvironment(service: string): Readonly<Record<string, string>> {
   const compose = parseYaml(read('docker-compose.postgres.yml'));
   const values = entriesOf(at(compose, 'services', service, 'environment')).map(([name, value]) => {
-    const text = String(value);
+    const text = typeof value === 'string' ? value : '';
     if (text.startsWith('postgresql://')) return [name, postgresqlUrl];
     return [name, text.replace(/^\$\{POSTGRES_PASSWORD:.*\}$/, 'not asked for')];
   });
