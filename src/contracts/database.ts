@@ -13,11 +13,20 @@ export interface Transaction {
   rollback(): Promise<void>;
 }
 
-export interface Database {
-  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`. */
-  readonly name: string;
+export interface Abilities {
   /** Whether `rollback` really undoes writes. */
-  readonly abilities: { readonly rollback: boolean; readonly durable: boolean };
+  readonly rollback: boolean;
+  /** Whether committed data outlives the process. */
+  readonly durable: boolean;
+  /** Whether a unit that writes below several parents becomes visible in one step; within one parent it always does. */
+  readonly atomicAcrossParents: boolean;
+}
+
+export interface Database {
+  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`, `redis`. */
+  readonly name: string;
+  /** What the suites may take for granted, and operators rely on. */
+  readonly abilities: Abilities;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
   begin(): Promise<Transaction>;
   /**

@@ -8,10 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
+import { findRedisAddress } from '../../src/settings/redis-url.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import { openTestServer } from '../support/redis.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, runStep } from './run-history.ts';
 
@@ -21,21 +26,27 @@ const start = 1000;
 const clock = createTestClock(start);
 const opened: Backends[] = [];
 let folder: string;
+let redisServer: Awaited<ReturnType<typeof openTestServer>>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  redisServer = await openTestServer();
+  const address = findRedisAddress(redisServer.url)!;
+  const redis = await openRedisDatabase({ address, clock, prefix: `differential-${process.pid}:` });
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+    { database: redis, storage: createRedisStorage(redis), permission: createRedisPermission(redis) },
   );
   for (const { database } of opened) await database.initializeSchema({ dryRun: false });
-});
+}, 120_000);
 
 afterAll(async () => {
   for (const { database } of opened) await database.close();
   await rm(folder, { recursive: true });
+  await redisServer.close();
 });
 
 /** Empties a store, so that each history starts from nothing. */
