@@ -45,7 +45,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock } = options;
   const backends = await openBackends(settings, clock);
   try {
-    await initializeSchemas(backends, settings.get('readonly'));
+    await initializeSchemas(backends);
     return assemble({ ...options, clock }, backends);
   } catch (error) {
     await backends.close();
@@ -55,19 +55,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/**
- * Backends of one process need no separate migration step: what is missing is created at start, unless the service
- * must not write.
- */
-async function initializeSchemas({ databases, cache }: OpenBackends, isReadonly: boolean): Promise<void> {
-  for (const database of databases) {
-    const steps = await database.initializeSchema({ dryRun: isReadonly });
-    if (isReadonly && steps.length > 0) {
-      throw new Error(
-        `The ${database.name} database needs a migration, which a read-only instance must not do; run coffer migrate from a writable one.`,
-      );
-    }
-  }
+/** Backends of one process need no separate migration step: what is missing is created at start. */
+async function initializeSchemas({ databases, cache }: OpenBackends): Promise<void> {
+  for (const database of databases) await database.initializeSchema({ dryRun: false });
   await cache.initializeSchema({ dryRun: false });
 }
 

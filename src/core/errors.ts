@@ -77,8 +77,11 @@ export type ErrorKey = keyof typeof errorTable;
 /** One thing that is wrong with a request. */
 export interface Issue {
   readonly location: 'body' | 'querystring' | 'header' | 'path' | 'method';
-  /** Dotted path inside the location, `''` for the whole body, `null` when no single name is to blame. */
-  readonly name: string | null;
+  /**
+   * Dotted path inside the location, `''` for the whole body, `null` when no single name is to blame; the index of an
+   * item of a list that fails its JSON schema is a number.
+   */
+  readonly name: string | number | null;
   readonly description: string;
   readonly errno?: number;
 }
@@ -123,7 +126,7 @@ export function invalidParameters(
   issues: readonly Issue[],
   key: 'invalidParameters' | 'unsupportedMediaType' | 'notAcceptable' = 'invalidParameters',
 ): ServiceError {
-  const sorted = issues.toSorted((a, b) => compareText(a.name ?? 'None', b.name ?? 'None'));
+  const sorted = issues.toSorted((a, b) => compareText(nameText(a), nameText(b)));
   return new ServiceError(key, { message: describeIssue(sorted[0]!), details: sorted });
 }
 
@@ -131,8 +134,12 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+function nameText({ name }: Issue): string {
+  return name === null ? 'None' : String(name);
+}
+
 function describeIssue({ location, name, description }: Issue): string {
   if (name === null) return `${location}: ${description}`;
-  if (description.includes(name) && name !== '') return description;
+  if (name !== '' && description.includes(String(name))) return description;
   return `${name} in ${location}: ${description}`;
 }

@@ -116,9 +116,7 @@ function startCommand(folder: string, backend: string): string {
   const exports = ['STORAGE', 'PERMISSION', 'CACHE'].map(
     (kind) => `export SVC_${kind}_BACKEND=${backend} SVC_${kind}_URL="$data/coffer.sqlite3"`,
   );
-  // A read-only server finds a store that somebody has prepared for it.
-  const prepare = `if [ "$SVC_READONLY" = true ]; then SVC_READONLY=false ${run('migrate')} --quiet; fi`;
-  return [`data=$(mktemp -d ${quote(path.join(folder, 'data-XXXXXX'))})`, ...exports, prepare, start].join('; ');
+  return [`data=$(mktemp -d ${quote(path.join(folder, 'data-XXXXXX'))})`, ...exports, start].join('; ');
 }
 
 function quote(word: string): string {

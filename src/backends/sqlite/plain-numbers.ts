@@ -1,6 +1,6 @@
 // Which numbers SQLite reads from JSON text exactly as JavaScript does. Its reader of decimals is exact up to 15 digits
 // only, and keeps integers that a double would round; rows with any other number are left to the query evaluator.
-import { ExactNumber, type JsonValue } from '../../base/json.ts';
+import type { JsonValue } from '../../base/json.ts';
 
 // A cheap look that finds all suspects, and false ones too: digests and identifiers in strings.
 const mayHoldDifficultNumber = /\d[.eE]|\d{16}|-0/;
@@ -22,9 +22,4 @@ export function isPlainNumber(value: JsonValue): value is number {
 function isPlainToken(token: string): boolean {
   // `1.0` and `-0` are one number with `1` and `0`, but SQLite and JavaScript agree on that.
   return plainNumber.test(token) && !(token.startsWith('-0') && Number(token) === 0);
-}
-
-/** Whether a value is any kind of number. */
-export function isNumeric(value: JsonValue): boolean {
-  return typeof value === 'number' || value instanceof ExactNumber;
 }

@@ -10,7 +10,7 @@ import type { SafePattern } from './safe-pattern.ts';
 function checkMember(check: Check, value: JsonValue, key: string | number, run: Run): Failure | undefined {
   run.spend(1);
   const failure = check(value, run);
-  return failure === undefined || failure.at !== undefined ? failure : { ...failure, at: String(key) };
+  return failure === undefined || failure.at !== undefined ? failure : { ...failure, at: key };
 }
 
 function readSchemas(keyword: string, value: JsonValue, compiler: Compiler): readonly Check[] {

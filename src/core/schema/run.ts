@@ -5,7 +5,7 @@ import type { JsonValue } from '../../base/json.ts';
 /** Why a value is not valid. */
 export interface Failure {
   /** Last key or index on the way to the value; `undefined` for the whole. */
-  readonly at?: string;
+  readonly at?: string | number;
   /** The property that is missing, for `required`. */
   readonly missing?: string;
   readonly keyword: string;

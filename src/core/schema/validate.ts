@@ -8,7 +8,7 @@ import type { Failure } from './run.ts';
 
 export interface SchemaFailure {
   /** Name for the report: a property, an index, or a keyword when the object as a whole is wrong. */
-  readonly name: string;
+  readonly name: string | number;
   readonly description: string;
 }
 

@@ -19,9 +19,13 @@ export const requestSettings = {
   max_json_depth: setting(integer({ min: 1, max: 5000 }), 'Levels that JSON in a request may be nested.', {
     default: 500,
   }),
-  max_id_length: setting(integer({ min: 36, max: 2048 }), 'Characters that the id of an object may have.', {
-    default: 512,
-  }),
+  max_id_length: setting(
+    integer({ min: 0, max: 2048 }),
+    'Characters that the id of an object may have; 0 is no limit.',
+    {
+      default: 512,
+    },
+  ),
   max_filters: setting(integer({ min: 1 }), 'Filters that one list request may hold.', { default: 100 }),
   header_timeout_seconds: setting(duration({ min: 0.1 }), 'Time that the headers of a request may take to arrive.', {
     default: 20,

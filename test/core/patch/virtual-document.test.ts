@@ -14,7 +14,7 @@ function patch(operations: unknown): PatchResult {
   return patchObject(target, parseOperations(parseJson(JSON.stringify(operations))));
 }
 
-function nameOf(operations: unknown): string | null {
+function nameOf(operations: unknown): Issue['name'] {
   try {
     patch(operations);
   } catch (error) {

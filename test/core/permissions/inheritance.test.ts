@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createInheritance, settingName, type PermissionKind } from '../../../src/core/permissions/inheritance.ts';
-import { isGroupUri } from '../../../src/core/permissions/principals.ts';
 
 const bucketWrite = { kind: 'bucket', entry: 'write' };
 const bucketRead = { kind: 'bucket', entry: 'read' };
@@ -120,21 +119,5 @@ describe('inheritance', () => {
   it('keeps the name of a foreign entry as it is in the setting', () => {
     expect(settingName('bucket', 'collection:create')).toBe('bucket_collection:create_principals');
     expect(settingName('w', 'write')).toBe('w_write_principals');
-  });
-});
-
-describe('principals', () => {
-  it('tells the URI of a group from other principals', () => {
-    expect(isGroupUri('/buckets/b/groups/g')).toBe(true);
-    for (const other of [
-      '/buckets/b',
-      '/buckets/b/groups/',
-      '/buckets/b/groups/g/x',
-      'group:g',
-      'x/buckets/b/groups/g',
-    ]) {
-      expect(isGroupUri(other)).toBe(false);
-    }
-    expect(isGroupUri('/buckets/b/collections/g')).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 // The first look at a query string: shapes.
+import type { Issue } from '../../../src/core/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { parseParameters, type ListParameters, type ParameterUse } from '../../../src/core/query/parameters.ts';
 
@@ -10,7 +11,7 @@ function parse(query: readonly (readonly [string, string])[], use: ParameterUse 
 }
 
 /** The names blamed for one parameter. */
-function blamed(name: string, value: string): readonly (string | null)[] {
+function blamed(name: string, value: string): readonly Issue['name'][] {
   return parse([[name, value]]).issues.map((issue) => {
     expect(issue.location).toBe('querystring');
     return issue.name;

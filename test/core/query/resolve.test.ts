@@ -39,7 +39,7 @@ function issuesOf(query: string | [string, string][], options: Partial<QueryOpti
   return [];
 }
 
-const namesOf = (query: string | [string, string][], options: Partial<QueryOptions> = {}): (string | null)[] =>
+const namesOf = (query: string | [string, string][], options: Partial<QueryOptions> = {}): Issue['name'][] =>
   issuesOf(query, options).map(({ name }) => name);
 
 const sortOf = (query: string, options: Partial<QueryOptions> = {}): string =>

@@ -22,7 +22,7 @@ describe('validation of an object', () => {
   it.each([
     ['{"properties":{"title":{"type":"string"}}}', '{"title":1}', 'title'],
     ['{"properties":{"a":{"properties":{"b":{"type":"string"}}}}}', '{"a":{"b":1}}', 'b'],
-    ['{"properties":{"a":{"items":{"type":"string"}}}}', '{"a":["x","y",3]}', '2'],
+    ['{"properties":{"a":{"items":{"type":"string"}}}}', '{"a":["x","y",3]}', 2],
     ['{"properties":{"a":{"additionalProperties":false}}}', '{"a":{"z":1}}', 'a'],
     ['{"required":["b","title"]}', '{"b":1}', 'title'],
     ['{"required":["title","b"]}', '{"b":1}', 'title'],
