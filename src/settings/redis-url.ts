@@ -28,7 +28,8 @@ export function findRedisAddress(url: string | undefined): RedisAddress | undefi
   const isCluster = scheme.endsWith('+cluster');
   const nodes = hosts.split(',').map(parseNode);
   const [username, password] = splitCredentials(credentials);
-  if (nodes.includes(undefined) || (!isCluster && nodes.length > 1) || (isCluster && Number(db) !== 0)) return undefined;
+  if (nodes.includes(undefined) || (!isCluster && nodes.length > 1) || (isCluster && Number(db) !== 0))
+    return undefined;
   return {
     nodes: nodes.filter((node) => node !== undefined),
     isCluster,

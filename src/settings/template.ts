@@ -6,8 +6,8 @@ import { coreSettings } from './table.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  readonly backend: 'memory' | 'sqlite';
-  readonly cacheBackend: 'memory' | 'sqlite';
+  readonly backend: 'memory' | 'sqlite' | 'redis';
+  readonly cacheBackend: 'memory' | 'sqlite' | 'redis';
   readonly host: string;
   readonly port: number;
 }

@@ -92,7 +92,8 @@ export class ListDraft {
   /** The changed entries of the range, in order. */
   changesIn(part: Part, range: TimestampRange, isDescending: boolean): readonly StoredEntry[] {
     const found: StoredEntry[] = [];
-    for (const entry of this.changed.values()) if (entry !== undefined && isPartOf(entry, part, range)) found.push(entry);
+    for (const entry of this.changed.values())
+      if (entry !== undefined && isPartOf(entry, part, range)) found.push(entry);
     const sign = isDescending ? -1 : 1;
     return found.toSorted((a, b) => sign * (a.lastModified - b.lastModified));
   }

@@ -133,7 +133,11 @@ export class ListReads {
   }
 
   /** How many entries have a timestamp in the range. */
-  async count(list: ListKey, part: Part, { low, high }: TimestampRange): Promise<ListState & { readonly total: number }> {
+  async count(
+    list: ListKey,
+    part: Part,
+    { low, high }: TimestampRange,
+  ): Promise<ListState & { readonly total: number }> {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
     return { ...stateOf(reply), total: Number(reply[2]) };

@@ -89,11 +89,7 @@ export class ListView {
     return read.total + (draft?.differenceIn(part, range) ?? 0);
   }
 
-  #merge(
-    read: readonly StoredEntry[],
-    changes: readonly StoredEntry[],
-    isDescending: boolean,
-  ): readonly StoredEntry[] {
+  #merge(read: readonly StoredEntry[], changes: readonly StoredEntry[], isDescending: boolean): readonly StoredEntry[] {
     const draft = this.#draft;
     if (draft === undefined) return read;
     const shown = read.filter((entry) => draft.shows(entry));

@@ -35,7 +35,8 @@ export class PermissionLog {
   /** The objects that changes have given entries to. */
   granted(): ReadonlySet<string> {
     const ids = new Set<string>();
-    for (const change of this.entries) if (change.kind === 'grant' || change.kind === 'replace') ids.add(change.objectId);
+    for (const change of this.entries)
+      if (change.kind === 'grant' || change.kind === 'replace') ids.add(change.objectId);
     return ids;
   }
 

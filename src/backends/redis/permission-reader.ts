@@ -1,11 +1,6 @@
 // The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
 // object; sets by principal lead from principals to objects.
-import type {
-  BoundPattern,
-  BoundPermission,
-  ObjectPermissions,
-  PermissionReader,
-} from '../../contracts/permission.ts';
+import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
 import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import type { RedisClient } from './client.ts';
 import { parentOf, unescapeTag, type Keys } from './keys.ts';
@@ -76,7 +71,8 @@ export class RedisPermissionReader implements PermissionReader {
       const names = new Set<string>();
       for (const [permission, allowed] of entries) {
         if (!principals.some((principal) => allowed.has(principal))) continue;
-        if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false) continue;
+        if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false)
+          continue;
         names.add(permission);
       }
       if (names.size > 0) found.set(objectId, names);

@@ -13,7 +13,9 @@ const layout = 1;
 export async function pendingSteps(client: RedisClient, keys: Keys, dryRun: boolean): Promise<readonly string[]> {
   const found = await client.read('storage', 'HGET', keys.schema(), 'layout');
   if (Number(found ?? 0) > layout) {
-    throw new Error(`the Redis database has layout ${String(found)}, this version knows ${layout}: use a newer version`);
+    throw new Error(
+      `the Redis database has layout ${String(found)}, this version knows ${layout}: use a newer version`,
+    );
   }
   await requireKeeping(client);
   if (found !== null) return [];
@@ -27,6 +29,8 @@ async function requireKeeping(client: RedisClient): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'noeviction';
   const limit = /^maxmemory:(\d+)/m.exec(memory)?.[1] ?? '0';
   if (policy.startsWith('allkeys-') && limit !== '0') {
-    throw new Error(`the Redis server evicts data when its memory is full: set maxmemory-policy to noeviction, not ${policy}`);
+    throw new Error(
+      `the Redis server evicts data when its memory is full: set maxmemory-policy to noeviction, not ${policy}`,
+    );
   }
 }

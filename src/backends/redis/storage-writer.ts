@@ -150,7 +150,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
-    for (const { list, clock } of this.#unit.drafts) if (list.kind === kind && clock !== undefined) parents.add(list.parent);
+    for (const { list, clock } of this.#unit.drafts)
+      if (list.kind === kind && clock !== undefined) parents.add(list.parent);
     return [...parents];
   }
 

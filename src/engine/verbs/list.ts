@@ -1,6 +1,7 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
 import { entryValue, formatEntry, type StoredEntry } from '../../core/objects/stored.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionOf } from '../../core/query/sort.ts';
@@ -66,10 +67,9 @@ async function readPage(
   query: ListQuery,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
-  const { list, context, options } = scope;
-  const page = await context.session.reader.storage.listAll(list, { ...query, ids });
-  const timestamp = page.timestamp ?? (await requireTimestamp(scope));
-  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const { context, options } = scope;
+  const page = await readSnapshot(scope, { ...query, ids });
+  const all: ResponseHeaders = { ...timestampHeaders(page.timestamp), ...headers };
   const last = page.entries.at(-1);
   if (page.more && last !== undefined) {
     const { sort, limit, token } = query;
@@ -78,6 +78,22 @@ async function readPage(
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
   return { status: 200, headers: all, body: `{"data":[${formatEntries(page.entries, query).join(',')}]}` };
+}
+
+/**
+ * A page with the clock of the same moment. A list that has none yet gets one and is read again: taken later, the clock
+ * could be that of a write which the page does not show, and who follows the list would never see it.
+ */
+async function readSnapshot(
+  scope: Scope,
+  query: PageQuery,
+): Promise<{ readonly timestamp: number; readonly entries: readonly StoredEntry[]; readonly more: boolean }> {
+  const { list, context } = scope;
+  const { timestamp, ...page } = await context.session.reader.storage.listAll(list, query);
+  if (timestamp !== undefined) return { timestamp, ...page };
+  const created = await requireTimestamp(scope);
+  const again = await context.session.reader.storage.listAll(list, query);
+  return { ...again, timestamp: again.timestamp ?? created };
 }
 
 function formatEntries(entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {

@@ -1,15 +1,18 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoice, integer, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoice, duration, integer, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
-const backends = ['memory', 'sqlite'] as const;
+const backends = ['memory', 'sqlite', 'redis'] as const;
 const backend = dottedChoice(backends, {
   isDeprecated: true,
   hint: 'this version has no other backends',
+  aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
 });
 
-const databaseUrl = text('a file, sqlite:relative/file, or sqlite:///absolute/file');
+const databaseUrl = text('a file, sqlite:relative/file, sqlite:///absolute/file, or redis://host:port/database');
+const poolTimeout = duration({ min: 0.1, max: 3600 });
+
 /** The three kinds of backend and what they take. */
 export const backendSettings = {
   storage_backend: setting(orNone(backend), 'Where objects are kept; empty serves no objects at all.', {
@@ -23,22 +26,45 @@ export const backendSettings = {
     },
   ),
   cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
-  storage_url: setting(optional(databaseUrl), 'File of the SQLite storage; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
-  permission_url: setting(optional(databaseUrl), 'File of the SQLite permissions; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
-  cache_url: setting(optional(databaseUrl), 'File of the SQLite cache; data/coffer.sqlite3 unless set.', {
-    default: undefined,
-    isSecret: true,
-  }),
+  storage_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite storage, data/coffer.sqlite3 unless set; or address of the Redis storage, redis://127.0.0.1:6379/0 unless set.',
+    { default: undefined, isSecret: true },
+  ),
+  storage_pool_timeout: setting(
+    poolTimeout,
+    'How long a request waits for the server of the storage, before the answer is 503.',
+    { default: 30 },
+  ),
+  permission_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite permissions, data/coffer.sqlite3 unless set; or address of the Redis permissions, redis://127.0.0.1:6379/0 unless set.',
+    { default: undefined, isSecret: true },
+  ),
+  permission_pool_timeout: setting(
+    poolTimeout,
+    'How long a request waits for the server of the permissions, before the answer is 503.',
+    { default: 30 },
+  ),
+  cache_url: setting(
+    optional(databaseUrl),
+    'File of the SQLite cache, data/coffer.sqlite3 unless set; or address of the Redis cache, redis://127.0.0.1:6379/0 unless set.',
+    { default: undefined, isSecret: true },
+  ),
+  cache_pool_timeout: setting(
+    poolTimeout,
+    'How long a request waits for the server of the cache, before the answer is 503.',
+    { default: 30 },
+  ),
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
   }),
+  redis_prefix: setting(
+    matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
+    'Text before the names of all keys in Redis. Services that share a server need different ones.',
+    { default: 'coffer:' },
+  ),
   sqlite_synchronous: setting(
     choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
     'How hard SQLite makes sure that writes reach the disk. With FULL an answered write survives a power loss.',
