@@ -3,12 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite'] as const;
+export const backends = ['memory', 'sqlite', 'redis'] as const;
 export type Backend = (typeof backends)[number];
 
 /** An empty folder for one test, with an empty configuration file in it. */
@@ -29,7 +29,12 @@ export class Workspace {
 
   /** Environment that puts everything on one backend below the folder. */
   environment(backend: Backend): Record<string, string> {
-    const file = join(this.folder, 'coffer.sqlite3');
+    const urls = {
+      memory: undefined,
+      sqlite: join(this.folder, 'coffer.sqlite3'),
+      redis: process.env['TEST_REDIS_URL'],
+    };
+    const url = urls[backend];
     return {
       SVC_USERID_HMAC_SECRET: 'secret of the tests',
       SVC_MULTIAUTH_POLICIES: 'basicauth',
@@ -37,7 +42,8 @@ export class Workspace {
       SVC_STORAGE_BACKEND: backend,
       SVC_PERMISSION_BACKEND: backend,
       SVC_CACHE_BACKEND: backend,
-      ...(backend === 'sqlite' ? { SVC_STORAGE_URL: file, SVC_PERMISSION_URL: file, SVC_CACHE_URL: file } : {}),
+      SVC_REDIS_PREFIX: `${basename(this.folder)}:`,
+      ...(url === undefined ? {} : { SVC_STORAGE_URL: url, SVC_PERMISSION_URL: url, SVC_CACHE_URL: url }),
     };
   }
 

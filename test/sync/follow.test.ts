@@ -52,21 +52,26 @@ function timestampOf(etag: string): number {
   return Number(etag.replaceAll('"', ''));
 }
 
-describe.each(backends)('on %s', (backend) => {
+/** Backends, and how many server processes share the store; those of one process have no other. */
+const setups = [...backends.map((backend) => ({ backend, processes: 1 })), { backend: 'redis' as const, processes: 2 }];
+
+describe.each(setups)('on $backend with $processes process(es)', ({ backend, processes }) => {
   let workspace: Workspace;
-  let server: ServerProcess;
+  let servers: readonly ServerProcess[];
+  const clientOf = (n: number): Client => new Client(servers[n % servers.length]!.url, 'writer');
 
   beforeAll(async () => {
     workspace = await Workspace.create();
-    server = await ServerProcess.start(workspace, workspace.environment(backend));
+    const environment = workspace.environment(backend);
+    servers = await Promise.all(Array.from({ length: processes }, () => ServerProcess.start(workspace, environment)));
   });
   afterAll(async () => {
-    await server.kill();
+    await Promise.all(servers.map((server) => server.kill()));
     await workspace.remove();
   });
 
   test('followers with any page size end with the state of the server', { timeout: 120_000 }, async () => {
-    const client = new Client(server.url, 'writer');
+    const client = clientOf(0);
     const records = '/buckets/follow/collections/list/records';
     await client.request('PUT', '/buckets/follow');
     await client.request('PUT', '/buckets/follow/collections/list');
@@ -81,11 +86,11 @@ describe.each(backends)('on %s', (backend) => {
     };
 
     let isWriting = true;
-    const followers = pageSizes.map((size) => new Follower(client, records, size));
+    const followers = pageSizes.map((size, n) => new Follower(clientOf(n), records, size));
     const following = followers.map(async (follower) => {
       while (isWriting) await follower.poll();
     });
-    await Promise.all(Array.from({ length: writers }, (_, writer) => change(client, records, writer, note)));
+    await Promise.all(Array.from({ length: writers }, (_, writer) => change(clientOf(writer), records, writer, note)));
     isWriting = false;
     await Promise.all(following);
 
@@ -104,14 +109,14 @@ describe.each(backends)('on %s', (backend) => {
   });
 
   test('of many writers with one If-Match exactly one succeeds, round after round', { timeout: 60_000 }, async () => {
-    const client = new Client(server.url, 'writer');
+    const client = clientOf(0);
     const path = '/buckets/race/collections/list/records/counter';
     await client.request('PUT', '/buckets/race');
     await client.request('PUT', '/buckets/race/collections/list');
     let etag = (await client.request('PUT', path, { data: { n: 0 } })).headers.get('etag')!;
     for (let round = 1; round <= 20; round++) {
-      const attempts = Array.from({ length: 12 }, () =>
-        client.request('PUT', path, { data: { n: round } }, { 'if-match': etag }),
+      const attempts = Array.from({ length: 12 }, (_, n) =>
+        clientOf(n).request('PUT', path, { data: { n: round } }, { 'if-match': etag }),
       );
       const answers = await Promise.all(attempts);
       const winner = answers.find(({ status }) => status === 200);

@@ -2,13 +2,13 @@
 // everything is written, in one step that nobody sees the middle of. Keys that depend on the data (indexes by principal,
 // lists found in a registry) are named inside; on a cluster all of them belong to the slot of the first key.
 //
-// Arguments: root of all names, the time, the version to set, whether the script may touch every slot, then operations,
-// each a name and its own arguments. Answers `done`, or `conflict` when nothing was written.
+// Arguments: root of all names, the time, the version to set, whether the script may touch every slot, the mark of the
+// process, then operations, each a name and its own arguments. Answers `done`, or `conflict` when nothing was written.
 import { script } from './script.ts';
 
 const foundation = `
-local root, now, version, everywhere = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
-local at = 4
+local root, now, version, everywhere, mark = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5]
+local at = 5
 local call = redis.call
 local function take()
   at = at + 1
@@ -42,9 +42,9 @@ local operations = {}
 
 const verifications = `
 function operations.version()
-  local meta, expected = take(), take()
-  local found = call('HGET', meta, 'v') or ''
-  if found ~= expected then return 'conflict' end
+  local meta, lease, expected = take(), take(), take()
+  local found, holder = call('HGET', meta, 'v') or '', call('GET', lease)
+  if found ~= expected or (holder and holder ~= mark) then return 'conflict' end
 end
 function operations.exists()
   local objects, id = take(), take()
@@ -57,6 +57,10 @@ end
 `;
 
 const lists = `
+function operations.release()
+  local lease = take()
+  if call('GET', lease) == mark then call('DEL', lease) end
+end
 function operations.register()
   local shard, kind, place = take(), take(), take()
   call('SADD', shard .. 'kinds', kind)

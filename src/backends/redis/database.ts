@@ -6,8 +6,10 @@ import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.
 import { RedisClient, type RedisClientOptions } from './client.ts';
 import { commitScript } from './commit-script.ts';
 import { Keys } from './keys.ts';
+import { Leases } from './leases.ts';
+import type { ListDraft } from './list-draft.ts';
 import { ListReads } from './list-reads.ts';
-import { verifications, writesEverywhere } from './program.ts';
+import { releases, verifications, writesEverywhere } from './program.ts';
 import { pendingSteps } from './schema.ts';
 import { Turns } from './turns.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
@@ -39,6 +41,7 @@ export class RedisDatabase implements Database, UnitHost {
   readonly keys: Keys;
   readonly reads: ListReads;
   readonly turns = new Turns();
+  readonly leases: Leases;
   readonly #open = new Set<RedisUnit>();
   readonly #closers: (() => void)[] = [];
   /** Makes the versions of this process differ from those of any other. */
@@ -51,6 +54,7 @@ export class RedisDatabase implements Database, UnitHost {
     this.client = new RedisClient(options);
     this.keys = new Keys(options.prefix ?? defaultPrefix);
     this.reads = new ListReads(this.client, this.keys);
+    this.leases = new Leases(this.reads, this.#mark);
     this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster };
   }
 
@@ -75,7 +79,18 @@ export class RedisDatabase implements Database, UnitHost {
       `${keys.schema()}!`,
       ...writesEverywhere(contents, keys),
     ];
-    await this.execute([], program, true);
+    try {
+      await this.execute([], program, true);
+    } catch (error) {
+      if (error instanceof TransactionConflict) this.#noteConflict(contents.drafts);
+      throw error;
+    }
+  }
+
+  release(drafts: readonly ListDraft[]): void {
+    const program = releases(drafts, this.keys);
+    // A lease that cannot be given back ends by itself.
+    if (program.length > 0) this.execute([], program, true).catch(() => {});
   }
 
   ended(unit: RedisUnit): void {
@@ -95,9 +110,14 @@ export class RedisDatabase implements Database, UnitHost {
   /** Runs operations of the commit script. */
   private async execute(tags: readonly string[], program: readonly string[], everywhere: boolean): Promise<void> {
     const version = `${this.#mark}${(this.#commits++).toString(36)}`;
-    const args = [this.keys.root, this.clock.now(), version, everywhere ? '1' : '0', ...program];
+    const args = [this.keys.root, this.clock.now(), version, everywhere ? '1' : '0', this.#mark, ...program];
     const answer = await this.client.run('storage', commitScript, tags, args);
     if (answer !== 'done') throw new TransactionConflict('another process has changed the same list');
+  }
+
+  #noteConflict(drafts: readonly ListDraft[]): void {
+    for (const { list } of drafts) this.leases.expectContention(list);
+    this.release(drafts);
   }
 
   async #close(): Promise<void> {

@@ -34,6 +34,12 @@ export class Keys {
     return [`${tag}m:${kind}`, `${tag}o:${kind}`, `${tag}t:${kind}`, `${tag}d:${kind}`];
   }
 
+  /** Which process holds a list, and which is the next. */
+  lease({ parent, kind }: ListKey): readonly [holder: string, next: string] {
+    const tag = this.tag(parent);
+    return [`${tag}w:${kind}`, `${tag}n:${kind}`];
+  }
+
   /** Hash with the entries of the objects of a parent: object id → JSON of permission → principals. */
   entries(parent: string): string {
     return `${this.tag(parent)}e`;

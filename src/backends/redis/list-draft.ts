@@ -10,6 +10,8 @@ export class ListDraft {
   readonly version: string;
   /** Whether the list has to be made known to the registry. */
   readonly isNew: boolean;
+  /** Whether other processes are kept from the list until the unit ends. */
+  readonly isLeased: boolean;
   clock: number | undefined;
   liveCount: number;
   /** Whether everything that was there before is gone. */
@@ -22,11 +24,12 @@ export class ListDraft {
   /** Entries of the server that were looked at; `undefined`: there is none. */
   readonly #known = new Map<string, StoredEntry | undefined>();
 
-  constructor(list: ListKey, { clock, version }: ListState, liveCount: number) {
+  constructor(list: ListKey, { clock, version }: ListState, liveCount: number, isLeased = false) {
     this.list = list;
     this.clock = clock;
     this.version = version;
     this.isNew = clock === undefined;
+    this.isLeased = isLeased;
     this.liveCount = liveCount;
   }
 

@@ -75,16 +75,45 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v')
 return { state[1], state[2], rows }
 `);
 
-const headScript = script(`
-local rows = {}
-for _, id in ipairs(ARGV) do
-  rows[#rows + 1] = redis.call('ZSCORE', KEYS[3], id)
-  rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], id)
-  rows[#rows + 1] = redis.call('HGET', KEYS[2], id)
+/** What the head scripts have in common: clock, version, number of objects, and what there is of each id. */
+const readHead = `
+local function readHead(ids, first)
+  local rows = {}
+  for n = first, #ids do
+    rows[#rows + 1] = redis.call('ZSCORE', KEYS[3], ids[n])
+    rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
+    rows[#rows + 1] = redis.call('HGET', KEYS[2], ids[n])
+  end
+  local state = redis.call('HMGET', KEYS[1], 'c', 'v')
+  return { state[1], state[2], redis.call('ZCARD', KEYS[3]), rows }
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-return { state[1], state[2], redis.call('ZCARD', KEYS[3]), rows }
+`;
+
+const headScript = script(`${readHead}
+return readHead(ARGV, 1)
 `);
+
+/**
+ * The head, unless another process holds the list. A process that has to wait is the next to get it. Arguments: mark of
+ * the process, milliseconds to hold the list for (0: not at all) and to be the next for, ids.
+ */
+const lockScript = script(`${readHead}
+local holder, next = redis.call('GET', KEYS[5]), redis.call('GET', KEYS[6])
+if (holder and holder ~= ARGV[1]) or (not holder and next and next ~= ARGV[1]) then
+  if not next then redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[3]) end
+  return false
+end
+if ARGV[2] ~= '0' then
+  redis.call('SET', KEYS[5], ARGV[1], 'PX', ARGV[2])
+  if next == ARGV[1] then redis.call('DEL', KEYS[6]) end
+end
+return readHead(ARGV, 4)
+`);
+
+/** How long a process keeps others from a list at most, should it never come to the commit. */
+const leaseMs = 2000;
+/** How long a list stays reserved for the process that waits for it. */
+const reservationMs = 50;
 
 const countScript = script(`
 local total = 0
@@ -122,14 +151,15 @@ export class ListReads {
 
   /** The clock of a list, the number of its objects, and some of its entries. */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
-    const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), ids)) as Reply;
-    const rows = reply[3] as readonly (string | null)[];
-    const entries = ids.map((id, index) => {
-      const [live, dead, text] = [rows[3 * index]!, rows[3 * index + 1]!, rows[3 * index + 2]!];
-      if (live !== null) return entryOf(id, live, text);
-      return dead === null ? undefined : entryOf(id, dead, null);
-    });
-    return { ...stateOf(reply), liveCount: Number(reply[2]), entries };
+    return headOf((await this.#client.query('storage', headScript, this.#keys.list(list), ids)) as Reply, ids);
+  }
+
+  /** The same, unless another process than the marked one holds the list; with `takes` this one holds it from now on. */
+  async lock(list: ListKey, ids: readonly string[], mark: string, takes: boolean): Promise<ListHead | undefined> {
+    const keys = [...this.#keys.list(list), ...this.#keys.lease(list)];
+    const args = [mark, takes ? leaseMs : 0, reservationMs, ...ids];
+    const reply = (await this.#client.query('storage', lockScript, keys, args)) as Reply | null;
+    return reply === null ? undefined : headOf(reply, ids);
   }
 
   /** How many entries have a timestamp in the range. */
@@ -147,6 +177,16 @@ export class ListReads {
     const clock = await this.#client.read('storage', 'HGET', this.#keys.meta(list), 'c');
     return clock === null ? undefined : Number(clock);
   }
+}
+
+function headOf(reply: Reply, ids: readonly string[]): ListHead {
+  const rows = reply[3] as readonly (string | null)[];
+  const entries = ids.map((id, index) => {
+    const [live, dead, text] = [rows[3 * index]!, rows[3 * index + 1]!, rows[3 * index + 2]!];
+    if (live !== null) return entryOf(id, live, text);
+    return dead === null ? undefined : entryOf(id, dead, null);
+  });
+  return { ...stateOf(reply), liveCount: Number(reply[2]), entries };
 }
 
 function stateOf([clock, version]: Reply): ListState {

@@ -11,7 +11,9 @@ export type Program = string[];
 /** What has to hold for the unit to be committed. */
 export function verifications({ drafts, seen, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
-  if (!isFlushed) for (const { list, version } of drafts) program.push('version', keys.meta(list), version);
+  if (!isFlushed) {
+    for (const { list, version } of drafts) program.push('version', keys.meta(list), keys.lease(list)[0], version);
+  }
   for (const { list, id } of seen) program.push('exists', keys.list(list)[1], id);
   return program;
 }
@@ -27,7 +29,13 @@ export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
   }
   for (const change of permissions.entries) program.push(...entryWrites(change, keys));
   for (const change of permissions.memberships) program.push(...membershipWrites(change, keys));
+  program.push(...releases(drafts, keys));
   return program;
+}
+
+/** Lets other processes have the lists that the drafts held. */
+export function releases(drafts: readonly ListDraft[], keys: Keys): Program {
+  return drafts.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
 }
 
 /** Makes a new list known, before or with its first write. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { ListDraft } from './list-draft.ts';
-import type { ListReads } from './list-reads.ts';
+import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { Turns } from './turns.ts';
 
@@ -24,9 +24,11 @@ export interface UnitContents {
 export interface UnitHost {
   readonly clock: Clock;
   readonly turns: Turns;
-  readonly reads: ListReads;
+  readonly leases: Leases;
   /** Sends the commit before it returns, so that what is sent later sees it; resolves when it is answered. */
   commit(contents: UnitContents): Promise<void>;
+  /** Lets go of what a unit held that writes nothing. */
+  release(drafts: readonly ListDraft[]): void;
   /** Called once when the unit has ended. */
   ended(unit: RedisUnit): void;
 }
@@ -119,7 +121,10 @@ export class RedisUnit implements Transaction {
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || drafts.some(({ isDirty }) => isDirty);
     const seen = [...this.#seen].flatMap(([, each]) => (this.#ready.has(nameOf(each.list)) ? [] : [each]));
     try {
-      if (!writes) return;
+      if (!writes) {
+        this.#host.release(drafts);
+        return;
+      }
       const answer = this.#host.commit({
         drafts,
         seen,
@@ -137,6 +142,7 @@ export class RedisUnit implements Transaction {
   async rollback(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#host.release(this.drafts);
     this.#end();
   }
 
@@ -152,8 +158,8 @@ export class RedisUnit implements Transaction {
       draft = new ListDraft(list, { clock: undefined, version: '' }, 0);
       draft.empty(this.now);
     } else {
-      const head = await this.#host.reads.head(list, ids);
-      draft = new ListDraft(list, head, head.liveCount);
+      const { head, isLeased } = await this.#host.leases.lock(list, ids);
+      draft = new ListDraft(list, head, head.liveCount, isLeased);
       for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
       if (this.#isBelowCascade(list)) draft.empty(this.now);
     }
