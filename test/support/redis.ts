@@ -31,6 +31,12 @@ interface Program {
 
 let program: Promise<Program> | undefined;
 
+/** A test run that is stopped half-way leaves no server behind. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** The server program, installed when it is missing. */
 export function findRedisServer(): Promise<Program> {
   program ??= locate();
@@ -134,8 +140,7 @@ export class RedisProcess {
       env: { ...process.env, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
     });
     this.#child = child;
-    // A test run that is stopped half-way leaves no server behind.
-    process.once('exit', () => child.kill('SIGKILL'));
+    running.add(child);
     await answering(this.port, child);
   }
 
@@ -163,6 +168,7 @@ export class RedisProcess {
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
+    if (child !== undefined) running.delete(child);
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill(signal);

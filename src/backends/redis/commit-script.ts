@@ -46,6 +46,9 @@ function operations.version()
   local found, holder = call('HGET', meta, 'v') or '', call('GET', lease)
   if found ~= expected or (holder and holder ~= mark) then return 'conflict' end
 end
+function operations.lease()
+  call('SET', take(), mark, 'PX', take())
+end
 function operations.exists()
   local objects, id = take(), take()
   if call('HEXISTS', objects, id) == 0 then return 'conflict' end

@@ -4,12 +4,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import { RedisClient, type RedisClientOptions } from './client.ts';
+import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
 import type { ListDraft } from './list-draft.ts';
 import { ListReads } from './list-reads.ts';
-import { releases, verifications, writesEverywhere } from './program.ts';
+import { verifications, writesEverywhere } from './program.ts';
 import { pendingSteps } from './schema.ts';
 import { Turns } from './turns.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
@@ -42,6 +43,7 @@ export class RedisDatabase implements Database, UnitHost {
   readonly reads: ListReads;
   readonly turns = new Turns();
   readonly leases: Leases;
+  readonly #cluster: ClusterCommit | undefined;
   readonly #open = new Set<RedisUnit>();
   readonly #closers: (() => void)[] = [];
   /** Makes the versions of this process differ from those of any other. */
@@ -55,6 +57,9 @@ export class RedisDatabase implements Database, UnitHost {
     this.keys = new Keys(options.prefix ?? defaultPrefix);
     this.reads = new ListReads(this.client, this.keys);
     this.leases = new Leases(this.reads, this.#mark);
+    this.#cluster = this.client.isCluster
+      ? new ClusterCommit(this.client, this.keys, (...args) => this.#execute(...args))
+      : undefined;
     this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster };
   }
 
@@ -71,26 +76,29 @@ export class RedisDatabase implements Database, UnitHost {
     throw new Error('the transaction belongs to another database');
   }
 
+  get sendsAtOnce(): boolean {
+    return !this.client.isCluster;
+  }
+
   async commit(contents: UnitContents): Promise<void> {
-    const { keys } = this;
-    const program = [
-      ...verifications(contents, keys),
-      'probe',
-      `${keys.schema()}!`,
-      ...writesEverywhere(contents, keys),
-    ];
     try {
-      await this.execute([], program, true);
+      if (this.#cluster === undefined) await this.#commitEverywhere(contents);
+      else await this.#cluster.run(contents, this.#nextVersion());
     } catch (error) {
-      if (error instanceof TransactionConflict) this.#noteConflict(contents.drafts);
+      const isConflict = error instanceof TransactionConflict;
+      if (isConflict) for (const { list } of contents.drafts) this.leases.expectContention(list);
+      // The commit on a cluster holds lists of its own accord.
+      this.release(contents.drafts, this.client.isCluster);
       throw error;
     }
   }
 
-  release(drafts: readonly ListDraft[]): void {
-    const program = releases(drafts, this.keys);
-    // A lease that cannot be given back ends by itself.
-    if (program.length > 0) this.execute([], program, true).catch(() => {});
+  release(drafts: readonly ListDraft[], isHeld = false): void {
+    for (const { list, isLeased } of drafts) {
+      if (!isLeased && !isHeld) continue;
+      // A lease that cannot be given back ends by itself.
+      this.#execute(this.keys.tag(list.parent), ['release', this.keys.lease(list)[0]], '').catch(() => {});
+    }
   }
 
   ended(unit: RedisUnit): void {
@@ -107,17 +115,23 @@ export class RedisDatabase implements Database, UnitHost {
     return this.#closing;
   }
 
-  /** Runs operations of the commit script. */
-  private async execute(tags: readonly string[], program: readonly string[], everywhere: boolean): Promise<void> {
-    const version = `${this.#mark}${(this.#commits++).toString(36)}`;
-    const args = [this.keys.root, this.clock.now(), version, everywhere ? '1' : '0', this.#mark, ...program];
-    const answer = await this.client.run('storage', commitScript, tags, args);
-    if (answer !== 'done') throw new TransactionConflict('another process has changed the same list');
+  /** One script for everything: the server holds every slot. */
+  async #commitEverywhere(contents: UnitContents): Promise<void> {
+    const { keys } = this;
+    const program = [...verifications(contents, keys), 'probe', `${keys.schema()}!`, ...writesEverywhere(contents, keys)];
+    const done = await this.#execute(keys.shards[0]!, program, this.#nextVersion());
+    if (!done) throw new TransactionConflict('another process has changed the same list');
   }
 
-  #noteConflict(drafts: readonly ListDraft[]): void {
-    for (const { list } of drafts) this.leases.expectContention(list);
-    this.release(drafts);
+  /** Runs operations of the commit script; answers whether they were done, or found a conflict and did nothing. */
+  async #execute(tag: string, program: readonly string[], version: string): Promise<boolean> {
+    const everywhere = this.client.isCluster ? '0' : '1';
+    const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...program];
+    return (await this.client.run('storage', commitScript, [`${tag}!`], args)) === 'done';
+  }
+
+  #nextVersion(): string {
+    return `${this.#mark}${(this.#commits++).toString(36)}`;
   }
 
   async #close(): Promise<void> {

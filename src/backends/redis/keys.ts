@@ -50,19 +50,24 @@ export class Keys {
     return `${this.tag(parent)}g:${principal}`;
   }
 
+  /** Hash tag of a principal, or a user. */
+  principal(name: string): string {
+    return `{${this.root}@${escapeTag(name)}}`;
+  }
+
   /** Set of the parents, escaped, where the principal may be in an entry. */
   places(principal: string): string {
-    return `{${this.root}@${escapeTag(principal)}}p`;
+    return `${this.principal(principal)}p`;
   }
 
   /** Set of the principals of a user. */
   memberships(userId: string): string {
-    return `{${this.root}@${escapeTag(userId)}}m`;
+    return `${this.principal(userId)}m`;
   }
 
   /** Set of the users who may have the principal. */
   members(principal: string): string {
-    return `{${this.root}@${escapeTag(principal)}}u`;
+    return `${this.principal(principal)}u`;
   }
 
   /** Hash of the database as a whole. */

@@ -25,7 +25,9 @@ export interface UnitHost {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly leases: Leases;
-  /** Sends the commit before it returns, so that what is sent later sees it; resolves when it is answered. */
+  /** Whether `commit` has sent everything when it returns, so that what is sent later sees it. */
+  readonly sendsAtOnce: boolean;
+  /** Makes the writes of a unit happen; resolves when they are known to. */
   commit(contents: UnitContents): Promise<void>;
   /** Lets go of what a unit held that writes nothing. */
   release(drafts: readonly ListDraft[]): void;
@@ -132,7 +134,7 @@ export class RedisUnit implements Transaction {
         isFlushed: this.#isFlushed,
         permissions,
       });
-      this.#releaseTurns();
+      if (this.#host.sendsAtOnce) this.#releaseTurns();
       await answer;
     } finally {
       this.#end();
