@@ -16,6 +16,7 @@ import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts'
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
 import { findRedisAddress } from '../../src/settings/redis-url.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import { RedisCluster } from '../support/redis-cluster.ts';
 import { openTestServer } from '../support/redis.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, runStep } from './run-history.ts';
@@ -27,18 +28,19 @@ const clock = createTestClock(start);
 const opened: Backends[] = [];
 let folder: string;
 let redisServer: Awaited<ReturnType<typeof openTestServer>>;
+let redisCluster: RedisCluster;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
   redisServer = await openTestServer();
-  const address = findRedisAddress(redisServer.url)!;
-  const redis = await openRedisDatabase({ address, clock, prefix: `differential-${process.pid}:` });
+  redisCluster = await RedisCluster.start();
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
-    { database: redis, storage: createRedisStorage(redis), permission: createRedisPermission(redis) },
+    await openRedis(redisServer.url),
+    await openRedis(redisCluster.url),
   );
   for (const { database } of opened) await database.initializeSchema({ dryRun: false });
 }, 120_000);
@@ -47,7 +49,14 @@ afterAll(async () => {
   for (const { database } of opened) await database.close();
   await rm(folder, { recursive: true });
   await redisServer.close();
+  await redisCluster.remove();
 });
+
+async function openRedis(url: string): Promise<Backends> {
+  const address = findRedisAddress(url)!;
+  const database = await openRedisDatabase({ address, clock, prefix: `differential-${process.pid}:` });
+  return { database, storage: createRedisStorage(database), permission: createRedisPermission(database) };
+}
 
 /** Empties a store, so that each history starts from nothing. */
 async function clear({ database, storage, permission }: Backends): Promise<void> {

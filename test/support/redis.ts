@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 
@@ -216,7 +217,7 @@ async function answering(port: number, child: ChildProcess): Promise<void> {
     }
   };
   const poll = async (): Promise<void> => {
-    while (!(await isUp())) await new Promise((resolve) => setImmediate(resolve));
+    while (!(await isUp())) await nextTurn();
   };
   await Promise.race([poll(), ended]);
 }

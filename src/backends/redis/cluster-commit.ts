@@ -45,7 +45,13 @@ export class ClusterCommit {
     await this.#verify(relied, isLone ? writes.tags[0] : undefined, version);
     // Who loses a membership loses it before the group goes; who gains one does so when the group is there.
     await this.#changeMemberships(memberships, false, version);
-    await this.#apply(contents, relied, writes, memberships.some(({ isMember }) => !isMember), version);
+    await this.#apply(
+      contents,
+      relied,
+      writes,
+      memberships.some(({ isMember }) => !isMember),
+      version,
+    );
     await this.#changeMemberships(memberships, true, version);
   }
 
@@ -60,7 +66,8 @@ export class ClusterCommit {
       fresh.push(text);
       program.add(tag, operation);
     };
-    for (const draft of drafts) if (draft.isDirty && draft.isNew) note(keys.shard(draft.list.parent), registration(draft, keys));
+    for (const draft of drafts)
+      if (draft.isDirty && draft.isNew) note(keys.shard(draft.list.parent), registration(draft, keys));
     for (const change of permissions.entries) {
       if (change.kind !== 'grant' && change.kind !== 'replace') continue;
       const parent = parentOf(change.objectId);

@@ -118,7 +118,12 @@ export class RedisDatabase implements Database, UnitHost {
   /** One script for everything: the server holds every slot. */
   async #commitEverywhere(contents: UnitContents): Promise<void> {
     const { keys } = this;
-    const program = [...verifications(contents, keys), 'probe', `${keys.schema()}!`, ...writesEverywhere(contents, keys)];
+    const program = [
+      ...verifications(contents, keys),
+      'probe',
+      `${keys.schema()}!`,
+      ...writesEverywhere(contents, keys),
+    ];
     const done = await this.#execute(keys.shards[0]!, program, this.#nextVersion());
     if (!done) throw new TransactionConflict('another process has changed the same list');
   }
@@ -135,7 +140,11 @@ export class RedisDatabase implements Database, UnitHost {
   }
 
   async #close(): Promise<void> {
-    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#closers.push(resolve));
+    if (this.#open.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#closers.push(resolve);
+      });
+    }
     await this.client.close();
   }
 }

@@ -145,7 +145,7 @@ export class ListReads {
     const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[2] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
-    for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2]!));
+    for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
     return { ...stateOf(reply), entries };
   }
 
@@ -182,7 +182,7 @@ export class ListReads {
 function headOf(reply: Reply, ids: readonly string[]): ListHead {
   const rows = reply[3] as readonly (string | null)[];
   const entries = ids.map((id, index) => {
-    const [live, dead, text] = [rows[3 * index]!, rows[3 * index + 1]!, rows[3 * index + 2]!];
+    const [live = null, dead = null, text = null] = rows.slice(3 * index, 3 * index + 3);
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });

@@ -49,9 +49,9 @@ export class ListView {
       const read = await this.#reads.range(this.list, part, { low, high }, { isDescending, limit: size });
       this.#verify(read);
       const last = read.entries.length < size ? undefined : read.entries.at(-1)!.lastModified;
-      const from = next;
-      while (next < changes.length && (last === undefined || isBefore(changes[next]!, last, isDescending))) next++;
-      yield this.#merge(read.entries, changes.slice(from, next), isDescending);
+      const passed = changes.slice(next).filter((entry) => last === undefined || isBefore(entry, last, isDescending));
+      next += passed.length;
+      yield this.#merge(read.entries, passed, isDescending);
       if (last === undefined) return;
       if (isDescending) high = last - 1;
       else low = last + 1;
