@@ -31,6 +31,15 @@ export class RedisCluster {
     return `redis+cluster://127.0.0.1:${this.nodes[0]!.port}`;
   }
 
+  /** Waits until the replicas have what the masters had when this was called. */
+  async replicated(): Promise<void> {
+    for (const node of this.nodes.slice(0, masterCount)) {
+      const client = new Redis(node.url);
+      await client.call('WAIT', [1, 10_000]);
+      client.disconnect();
+    }
+  }
+
   async remove(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.remove()));
   }
@@ -54,6 +63,10 @@ export class RedisCluster {
         await client.call('CLUSTER', ['REPLICATE', ids[index]!]);
       }
       await until(clients, (info) => info.includes('cluster_state:ok'));
+      // A replica that has never been in step does not take over.
+      for (const replica of clients.slice(masterCount)) {
+        while (!(await replica.info('replication')).includes('master_link_status:up')) await replica.ping();
+      }
     } finally {
       for (const client of clients) client.disconnect();
     }

@@ -141,6 +141,8 @@ function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds
     ...(tls ? { tls: {} } : {}),
     commandTimeout: timeoutSeconds * 1000,
     connectTimeout: timeoutSeconds * 1000,
+    // A connection on which nothing comes back is given up, so that the next command finds its way to a new server.
+    socketTimeout: timeoutSeconds * 1000,
     // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

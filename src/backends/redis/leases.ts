@@ -15,6 +15,8 @@ export interface LockedHead {
 const contentionMs = 5000;
 /** Longest wait for others, after which the unit may start anew. */
 const patienceMs = 10_000;
+/** Longest wait of a unit that keeps others waiting itself: they may be waiting for each other. */
+const patienceOfHoldersMs = 30;
 /** Most lists remembered as contended; the oldest are forgotten first. */
 const maxContended = 10_000;
 
@@ -33,10 +35,11 @@ export class Leases {
   /**
    * Reads the head of a list once no other process holds it.
    *
+   * @param holdsOthers whether the unit has taken other lists before
    * @throws TransactionConflict when others do not let go of it
    */
-  async lock(list: ListKey, ids: readonly string[]): Promise<LockedHead> {
-    const deadline = performance.now() + patienceMs;
+  async lock(list: ListKey, ids: readonly string[], holdsOthers: boolean): Promise<LockedHead> {
+    const deadline = performance.now() + (holdsOthers ? patienceOfHoldersMs * (0.5 + Math.random()) : patienceMs);
     for (;;) {
       const isLeased = this.#isContended(list);
       const head = await this.#reads.lock(list, ids, this.#mark, isLeased);

@@ -160,7 +160,7 @@ export class RedisUnit implements Transaction {
       draft = new ListDraft(list, { clock: undefined, version: '' }, 0);
       draft.empty(this.now);
     } else {
-      const { head, isLeased } = await this.#host.leases.lock(list, ids);
+      const { head, isLeased } = await this.#host.leases.lock(list, ids, this.#ready.size > 0);
       draft = new ListDraft(list, head, head.liveCount, isLeased);
       for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
       if (this.#isBelowCascade(list)) draft.empty(this.now);

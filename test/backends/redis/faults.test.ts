@@ -46,12 +46,14 @@ async function ids(): Promise<readonly string[]> {
 
 /** Resolves once the backend answers again. */
 async function healed(): Promise<void> {
+  const deadline = performance.now() + 10_000;
   for (;;) {
     try {
       await storage.reader.get(list, 'x');
       return;
     } catch (error) {
       expect(error).toBeInstanceOf(BackendUnavailable);
+      expect(performance.now(), 'it does not heal').toBeLessThan(deadline);
     }
   }
 }
