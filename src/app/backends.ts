@@ -6,9 +6,10 @@ import type { PermissionBackend } from '../contracts/permission.ts';
 import type { StorageBackend } from '../contracts/storage.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { Stores } from '../engine/session.ts';
-import { findRedisAddress, redisIdentity, type RedisAddress } from '../settings/redis-url.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
+import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
+import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
 export interface OpenBackends extends Stores {
   readonly cache: CacheBackend;
@@ -18,57 +19,74 @@ export interface OpenBackends extends Stores {
   close(): Promise<void>;
 }
 
-type BackendName = 'memory' | 'sqlite' | 'redis';
-type BackendKind = 'storage' | 'permission' | 'cache';
+type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
 
 /** Backends of one database share it, and with it their transactions. */
 class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
+  readonly #postgresql: PostgresqlOpener;
   readonly #opened = new Map<string, Promise<OpenDatabase>>();
 
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
-  open(name: BackendName, kind: BackendKind): Promise<OpenDatabase> {
-    const url = this.#settings.get(`${kind}_url`);
-    const key = `${name} ${identityOf(name, url)}`;
+  open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
+    const key = this.#placeOf(name, kind);
     let database = this.#opened.get(key);
     if (database === undefined) {
-      database = this.#openDatabase(name, kind, url);
+      database = this.#open(name, kind);
       this.#opened.set(key, database);
     }
     return database;
   }
 
-  openCache(name: BackendName): Promise<CacheBackend> {
-    if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
-    const url = this.#settings.get('cache_url');
-    if (name === 'redis') return openRedisCache(redisAddress(url), this.#settings, this.#clock);
-    const path = sqlitePath(url);
-    const isDatabase = url === undefined || this.#opened.has(`sqlite ${path}`);
-    return openSqliteCache(path, isDatabase, this.#settings, this.#clock);
-  }
-
-  async databases(): Promise<readonly Database[]> {
-    return (await Promise.all(this.#opened.values())).map(({ database }) => database);
-  }
-
-  #openDatabase(name: BackendName, kind: BackendKind, url: string | undefined): Promise<OpenDatabase> {
+  #open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
     switch (name) {
       case 'memory':
         return openMemory(this.#clock);
       case 'sqlite':
-        return openSqlite(sqlitePath(url), this.#settings, this.#clock);
+        return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
+      case 'postgresql':
+        return this.#postgresql.openDatabase(kind);
       case 'redis':
-        return openRedis(redisAddress(url), this.#settings.get(`${kind}_pool_timeout`), this.#settings, this.#clock);
+        return openRedis(kind, this.#settings, this.#clock);
     }
+  }
+
+  /** What tells one database from another. */
+  #placeOf(name: BackendName, kind: 'storage' | 'permission'): string {
+    switch (name) {
+      case 'memory':
+        return name;
+      case 'sqlite':
+        return `sqlite ${sqlitePath(this.#settings.get(`${kind}_url`))}`;
+      case 'postgresql':
+        return postgresqlUrl(this.#settings, kind);
+      case 'redis':
+        return redisPlace(kind, this.#settings);
+    }
+  }
+
+  openCache(name: BackendName): Promise<CacheBackend> {
+    if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
+    if (name === 'postgresql') return this.#postgresql.openCache();
+    if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
+    return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
+  }
+
+  /** Those that could be opened. */
+  async databases(): Promise<readonly Database[]> {
+    const outcomes = await Promise.allSettled(this.#opened.values());
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.database] : []));
   }
 }
 
-interface OpenDatabase {
+/** A database and the backends that it can serve. */
+export interface OpenDatabase {
   readonly database: Database;
   readonly storage: () => StorageBackend;
   readonly permission: () => PermissionBackend;
@@ -84,7 +102,7 @@ export async function openBackends(settings: Settings, clock: Clock): Promise<Op
   try {
     return await openAll(opener, settings);
   } catch (error) {
-    for (const database of await opener.databases().catch(() => [])) await database.close();
+    for (const database of await opener.databases()) await database.close();
     throw error;
   }
 }
@@ -111,25 +129,6 @@ async function openAll(opener: BackendOpener, settings: Settings): Promise<OpenB
       for (const database of databases) await database.close();
     },
   };
-}
-
-/** What two backends of one name have in common when they share a database. */
-function identityOf(name: BackendName, url: string | undefined): string {
-  switch (name) {
-    case 'memory':
-      return '';
-    case 'sqlite':
-      return sqlitePath(url);
-    case 'redis':
-      return redisIdentity(redisAddress(url));
-  }
-}
-
-/** The server that a setting such as `storage_url` names; settings were checked when they were loaded. */
-function redisAddress(url: string | undefined): RedisAddress {
-  const address = findRedisAddress(url);
-  if (address === undefined) throw new Error('expected the address of a Redis server');
-  return address;
 }
 
 /** The file that a setting such as `storage_url` names; settings were checked when they were loaded. */
@@ -172,45 +171,7 @@ async function openSqlite(path: string, settings: Settings, clock: Clock): Promi
   };
 }
 
-/** The cache has a file of its own; when its setting names that of a database, or nothing, it is the one beside it. */
-async function openSqliteCache(
-  path: string,
-  isDatabase: boolean,
-  settings: Settings,
-  clock: Clock,
-): Promise<CacheBackend> {
-  const sqlite = await import('../backends/sqlite/cache.ts');
-  return sqlite.openSqliteCache({
-    path: isDatabase ? sqlite.cachePathFor(path) : path,
-    clock,
-    prefix: settings.get('cache_prefix'),
-  });
-}
-
-async function openRedis(
-  address: RedisAddress,
-  timeoutSeconds: number,
-  settings: Settings,
-  clock: Clock,
-): Promise<OpenDatabase> {
-  const { openRedisDatabase } = await import('../backends/redis/database.ts');
-  const { createRedisStorage } = await import('../backends/redis/storage.ts');
-  const { createRedisPermission } = await import('../backends/redis/permission.ts');
-  const database = await openRedisDatabase({ address, clock, timeoutSeconds, prefix: settings.get('redis_prefix') });
-  return {
-    database,
-    storage: () => createRedisStorage(database),
-    permission: () => createRedisPermission(database),
-  };
-}
-
-async function openRedisCache(address: RedisAddress, settings: Settings, clock: Clock): Promise<CacheBackend> {
-  const redis = await import('../backends/redis/cache.ts');
-  return redis.openRedisCache({
-    address,
-    clock,
-    timeoutSeconds: settings.get('cache_pool_timeout'),
-    root: settings.get('redis_prefix'),
-    prefix: settings.get('cache_prefix'),
-  });
+async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
+  const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
+  return open({ path, clock, prefix: settings.get('cache_prefix') });
 }

@@ -1,5 +1,5 @@
 // What the heartbeat checks: each backend is really used, by reading alone where the service must not write.
-import { Session } from '../engine/session.ts';
+import { Session, type Reader } from '../engine/session.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -17,11 +17,13 @@ export function healthChecks(
 ): ReadonlyMap<string, HealthCheck> {
   const isReadonly = settings.get('readonly');
   const checks = new Map<string, HealthCheck>([
-    ['storage', isReadonly ? () => readStorage(backends) : () => writeStorage(backends)],
+    ['storage', ({ isWriting, reader }) => (isReadonly || isWriting ? readStorage(reader) : writeStorage(backends))],
     ['cache', () => useCache(backends)],
   ]);
   if (backends.hasPermissions) {
-    checks.set('permission', isReadonly ? () => readPermission(backends) : () => writePermission(backends));
+    checks.set('permission', ({ isWriting, reader }) =>
+      isReadonly || isWriting ? readPermission(reader) : writePermission(backends),
+    );
   }
   for (const { healthChecks: added } of parts) {
     for (const [name, check] of Object.entries(added ?? {})) checks.set(name, check);
@@ -48,8 +50,8 @@ async function writeStorage(backends: OpenBackends): Promise<boolean> {
   return true;
 }
 
-async function readStorage({ storage }: OpenBackends): Promise<boolean> {
-  await storage.reader.get(list, 'check');
+async function readStorage({ storage }: Reader): Promise<boolean> {
+  await storage.get(list, 'check');
   return true;
 }
 
@@ -66,8 +68,8 @@ async function writePermission(backends: OpenBackends): Promise<boolean> {
   return true;
 }
 
-async function readPermission({ permission }: OpenBackends): Promise<boolean> {
-  await permission.reader.getUserPrincipals(user);
+async function readPermission({ permission }: Reader): Promise<boolean> {
+  await permission.getUserPrincipals(user);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The log: one structured line per event. JSON lines follow the MozLog layout (settings.md §9 of the protocol), so that
-// existing log pipelines read them; on a terminal the lines are made for people.
+// The log: one structured line per event. JSON lines follow the MozLog layout, so that existing log
+// pipelines read them; on a terminal the lines are made for people.
 import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';

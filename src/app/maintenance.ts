@@ -6,6 +6,7 @@ import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { prepareSchemas } from './schemas.ts';
 
 /**
  * Creates or upgrades what the backends need; answers with a line for each step done, or to be done.
@@ -82,8 +83,7 @@ export async function deleteCollection(
 async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
-    for (const database of backends.databases) await database.initializeSchema({ dryRun: false });
-    await backends.cache.initializeSchema({ dryRun: false });
+    await prepareSchemas(backends);
     return await work(backends);
   } finally {
     await backends.close();

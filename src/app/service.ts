@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { compileKinds } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
+import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
@@ -10,6 +11,7 @@ import { Cors } from '../http/cors.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { createRouter } from '../http/router.ts';
+import { runRequest } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -18,6 +20,7 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createPolicies } from './policies.ts';
 import { setUpPlugins } from './plugins.ts';
+import { prepareSchemas } from './schemas.ts';
 import { utilityEndpoints, type Capabilities } from './utilities.ts';
 
 export interface ServiceOptions {
@@ -32,6 +35,8 @@ export interface Service {
   readonly settings: Settings;
   /** Listens on the configured address and resolves to the URL of the root view. */
   listen(): Promise<string>;
+  /** Answers a request without a socket, as for one that came over it. */
+  answer(request: ServiceRequest): Promise<ServiceResponse>;
   /** Stops accepting, finishes what is in flight, and lets go of the backends. */
   close(): Promise<void>;
 }
@@ -45,7 +50,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock } = options;
   const backends = await openBackends(settings, clock);
   try {
-    await initializeSchemas(backends);
+    await prepareSchemas(backends);
     return assemble({ ...options, clock }, backends);
   } catch (error) {
     await backends.close();
@@ -53,12 +58,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   } finally {
     for (const warning of settings.warnings) logger.warn(warning);
   }
-}
-
-/** Backends of one process need no separate migration step: what is missing is created at start. */
-async function initializeSchemas({ databases, cache }: OpenBackends): Promise<void> {
-  for (const database of databases) await database.initializeSchema({ dryRun: false });
-  await cache.initializeSchema({ dryRun: false });
 }
 
 function assemble(options: ServiceOptions & { readonly clock: Clock }, backends: OpenBackends): Service {
@@ -133,6 +132,7 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
       const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
       return `${address}${versionPrefix}/`;
     },
+    answer: async (request) => (await runRequest(runner, request)).response,
     async close() {
       await server.close();
       await backends.close();

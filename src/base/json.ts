@@ -64,7 +64,6 @@ const defaultLimits: JsonLimits = { maxDepth: 500 };
 
 // Cheap looks at the raw text that decide whether a slower, exact path is needed. False alarms only cost time.
 const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const mayHoldBadText = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /**
@@ -94,13 +93,35 @@ export function parseStoredJson(text: string): JsonValue {
 
 /** Whether the text holds a number whose digits a double would change. */
 export function hasExactNumber(text: string): boolean {
-  if (!mayHoldExactNumber.test(text)) return false;
-  tokens.lastIndex = 0;
-  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
-    const token = match[0];
-    if (token.charCodeAt(0) !== 34 && String(Number(token)) !== token) return true;
+  return mayHoldExactNumber.test(text) && someNumber(text, (token) => String(Number(token)) !== token);
+}
+
+/**
+ * Whether any number of a valid JSON text, as written, passes the test. A loop and not a regular expression: those run
+ * out of stack on strings of several million characters.
+ */
+export function someNumber(text: string, test: (token: string) => boolean): boolean {
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === 34) at = endOfString(text, at);
+    else if (code === 45 || (code >= 48 && code <= 57)) {
+      const start = at;
+      while (isNumberCode(text.charCodeAt(at))) at++;
+      if (test(text.slice(start, at))) return true;
+    } else at++;
   }
   return false;
+}
+
+/** The place after the string that starts at a quote: its end is a quote with an even number of backslashes before it. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (text.charCodeAt(first - 1) === 92) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+  return text.length;
 }
 
 /** Compact JSON text; exact numbers come out digit for digit. Keys keep their order. */

@@ -1,4 +1,4 @@
-// What the exit codes mean; see storage.md §9 of the protocol.
+// What the exit codes mean; see docs/guides/operating.md.
 
 export const exitCodes = {
   done: 0,

@@ -5,6 +5,8 @@ import type { JsonValue } from '../base/json.ts';
 export interface CacheBackend {
   /** What logs and heartbeats call it. */
   readonly name: string;
+  /** As in `Database`. */
+  readonly needsMigration?: boolean;
   /** Stores a value for so many seconds (fractions allowed), replacing any earlier one. */
   set(key: string, value: JsonValue, ttlSeconds: number): Promise<void>;
   /** The value, or `undefined` when absent or expired. */

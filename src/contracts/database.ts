@@ -27,6 +27,11 @@ export interface Database {
   readonly name: string;
   /** What the suites may take for granted, and operators rely on. */
   readonly abilities: Abilities;
+  /**
+   * Whether the schema is changed by `coffer migrate` alone, so that the service does not start with another one than it
+   * knows. Absent: the service brings the schema up to date when it starts.
+   */
+  readonly needsMigration?: boolean;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
   begin(): Promise<Transaction>;
   /**

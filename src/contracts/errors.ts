@@ -1,5 +1,7 @@
 // The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
 
+import type { ListKey } from '../core/objects/stored.ts';
+
 /** Base of everything a backend throws on purpose. */
 export class BackendError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -36,4 +38,15 @@ export class BackendUnavailable extends BackendError {
 }
 
 /** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
-export class TransactionConflict extends BackendError {}
+export class TransactionConflict extends BackendError {
+  /** Lists that the unit had locked or waited for. Locked in one order from the start, they cannot be fought over again. */
+  readonly lists: readonly ListKey[];
+
+  constructor(
+    message: string,
+    { lists = [], ...options }: ErrorOptions & { readonly lists?: readonly ListKey[] } = {},
+  ) {
+    super(message, options);
+    this.lists = lists;
+  }
+}

@@ -60,6 +60,12 @@ export interface StorageWriter extends StorageReader {
   /** Takes the right to the list's next timestamp and reads the object (when an id is given) under it. */
   lock(list: ListKey, id?: string): Promise<LockedState>;
 
+  /**
+   * Reads the live object, or `undefined`, and keeps it, and everything it lies in, from being deleted until the
+   * transaction ends. Others may change it and hold it as well. So what is written below an object never outlives it.
+   */
+  hold(list: ListKey, id: string): Promise<StoredObject | undefined>;
+
   /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
   touch(list: ListKey): Promise<number>;
 

@@ -1,5 +1,5 @@
 // The one table of errors: what each is called, its status and its number on the wire. Code throws a `ServiceError`;
-// only the HTTP room knows how a body looks. See errors.md of the protocol.
+// only the HTTP room knows how a body looks. See docs/reference/http-api/errors.md.
 
 interface ErrorRow {
   readonly status: number;
@@ -139,7 +139,7 @@ function nameText({ name }: Issue): string {
 }
 
 function describeIssue({ location, name, description }: Issue): string {
-  if (name === null) return `${location}: ${description}`;
-  if (name !== '' && description.includes(String(name))) return description;
+  if (name === null || name === '') return `${location}: ${description}`;
+  if (description.includes(String(name))) return description;
   return `${name} in ${location}: ${description}`;
 }

@@ -78,15 +78,20 @@ function parsePermissions(value: JsonValue, names: readonly string[], issues: Is
   return sent;
 }
 
+/** Faults told of one list; with a million of them the answer would be larger than the request. */
+const maxFaults = 100;
+
 function parsePrincipals(values: readonly JsonValue[], name: string, issues: Issue[]): readonly string[] {
   const principals = new Set<string>();
-  values.forEach((value, index) => {
+  let faults = 0;
+  for (const [index, value] of values.entries()) {
     if (typeof value === 'string' && value !== '') principals.add(value);
     else {
       const description = 'expected a text that is not empty';
       issues.push({ location: 'body', name: `permissions.${name}.${index}`, description });
+      if (++faults === maxFaults) break;
     }
-  });
+  }
   return [...principals];
 }
 

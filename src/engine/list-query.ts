@@ -6,13 +6,26 @@ import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/res
 import { formatAlert } from './alert.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
-import type { EngineOptions } from './scope.ts';
+import type { EngineOptions, Scope } from './scope.ts';
 
 /** The shape of the parameters; faults are added to the issues of the request. */
 export function readParameters(context: Context, use: ParameterUse): ListParameters {
   const parameters = parseParameters(context.query, { now: context.now, use });
   context.issues.push(...parameters.issues);
   return parameters;
+}
+
+/**
+ * The same for a stored list. Timestamps far ahead of the time are refused, but not those the list has given out
+ * itself: a client may have moved its clock ahead, and who follows it asks for what came since.
+ */
+export async function readListParameters({ context, list }: Scope, use: ParameterUse): Promise<ListParameters> {
+  const parameters = parseParameters(context.query, { now: context.now, use });
+  if (parameters.issues.length === 0) return parameters;
+  const clock = (await context.session.reader.storage.resourceTimestamp(list)) ?? 0;
+  const tolerant = clock > context.now ? parseParameters(context.query, { now: clock, use }) : parameters;
+  context.issues.push(...tolerant.issues);
+  return tolerant;
 }
 
 /**

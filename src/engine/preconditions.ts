@@ -1,5 +1,6 @@
 // `If-Match` and `If-None-Match` against what is stored. Writes check under the right to the next timestamp, so of
-// several writers with one expectation exactly one succeeds. See conditional.md of the protocol.
+// several writers with one expectation exactly one succeeds. See
+// docs/reference/http-api/preconditions.md.
 import { ServiceError } from '../core/errors.ts';
 import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/preconditions.ts';
 import { entryValue, type StoredObject } from '../core/objects/stored.ts';
@@ -58,7 +59,8 @@ export function requireWritable(preconditions: Preconditions, state: LockedState
   throw preconditionFailed(timestamp);
 }
 
-function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
+/** 412, with what is there instead for those who may see it. */
+export function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
   const options = {
     headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
     details: object === undefined ? undefined : { existing: entryValue(object) },

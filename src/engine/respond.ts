@@ -12,11 +12,15 @@ export function timestampHeaders(timestamp: number): ResponseHeaders {
   return { ETag: formatEtag(timestamp), 'Last-Modified': formatHttpDate(timestamp) };
 }
 
+/** Longer is the same as this to HTTP caches, and dates have an end. */
+const longestCachingSeconds = 2_147_483_647;
+
 /** Cache headers of a GET or HEAD: answers to anonymous callers may be kept where a setting says so. */
 export async function cacheControl({ kind, context, options }: Scope): Promise<ResponseHeaders> {
   if (context.caller.userId === undefined && kind.declaration.cacheSeconds !== undefined) {
-    const seconds = await kind.declaration.cacheSeconds(context);
-    if (seconds !== undefined && seconds > 0) {
+    const asked = await kind.declaration.cacheSeconds(context);
+    if (asked !== undefined && asked > 0) {
+      const seconds = Math.min(asked, longestCachingSeconds);
       const expires = new Date(options.clock.now() + seconds * 1000).toUTCString();
       return { 'Cache-Control': `max-age=${seconds}`, Expires: expires };
     }

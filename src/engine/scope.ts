@@ -4,10 +4,10 @@ import type { Clock } from '../base/clock.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
-import type { ListKey } from '../core/objects/stored.ts';
+import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
-import type { Reader } from './session.ts';
+import type { Reader, Writer } from './session.ts';
 
 export interface EngineOptions {
   /** Whether whoever creates or changes an object is added to its `write` entry. */
@@ -15,6 +15,8 @@ export interface EngineOptions {
   readonly isReadonly: boolean;
   /** Longest id accepted, in characters; 0: no limit. */
   readonly maxIdLength: number;
+  /** Longest JSON text that the attributes of an object may have. */
+  readonly maxObjectChars: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
@@ -58,15 +60,31 @@ function isValidId(kind: CompiledKind, { maxIdLength }: EngineOptions, id: strin
 }
 
 /**
- * Requires the object above a list to exist, all the way up where it is missing only further above.
+ * Requires the object above a list to exist.
  *
  * @throws ServiceError missingParent
  */
-export async function requireParent({ kind, context }: Scope, reader: Reader): Promise<void> {
+export function requireParent(scope: Scope, reader: Reader): Promise<void> {
+  return checkParent(scope, (list, id) => reader.storage.get(list, id));
+}
+
+/**
+ * The same for a write, below an object that must not be deleted meanwhile.
+ *
+ * @throws ServiceError missingParent
+ */
+export function holdParent(scope: Scope, writer: Writer): Promise<void> {
+  return checkParent(scope, (list, id) => writer.storage.hold(list, id));
+}
+
+async function checkParent(
+  { kind, context }: Scope,
+  find: (list: ListKey, id: string) => Promise<StoredObject | undefined>,
+): Promise<void> {
   const { parent } = kind;
   if (parent === undefined) return;
   const id = context.ids[parent.idName]!;
-  if ((await reader.storage.get(parent.listKey(context.ids, context.caller), id)) !== undefined) return;
+  if ((await find(parent.listKey(context.ids, context.caller), id)) !== undefined) return;
   throw new ServiceError('missingParent', { details: { id, resource_name: parent.name } });
 }
 

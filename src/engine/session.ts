@@ -3,6 +3,8 @@
 import type { Database, Transaction } from '../contracts/database.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 
 export interface Stores {
@@ -23,19 +25,28 @@ export interface Writer extends Reader {
 export class Session {
   readonly #stores: Stores;
   readonly #logger: Logger;
+  readonly #contended: readonly ListKey[];
   #transactions: Transaction[] = [];
   #writer: Writer | undefined;
-  #afterCommit: (() => void | Promise<void>)[] = [];
+  #afterCommit: Task[] = [];
+  #onAbandon: Task[] = [];
   #doomed = false;
 
-  constructor(stores: Stores, logger: Logger) {
+  /** @param contended lists over which an earlier attempt at the same work lost a race; locked before all others */
+  constructor(stores: Stores, logger: Logger, contended: readonly ListKey[] = []) {
     this.#stores = stores;
     this.#logger = logger;
+    this.#contended = contended;
   }
 
   /** Reads: the transaction's own view once there is one, else committed state. */
   get reader(): Reader {
     return this.#writer ?? { storage: this.#stores.storage.reader, permission: this.#stores.permission.reader };
+  }
+
+  /** Whether the transaction is open: whoever begins another one here waits for this one to end. */
+  get isWriting(): boolean {
+    return this.#writer !== undefined;
   }
 
   /** Whether the storage loses everything when the process ends; then it belongs to this process alone. */
@@ -49,13 +60,20 @@ export class Session {
     const { storage, permission } = this.#stores;
     const ofStorage = await this.#begin(storage.database);
     const ofPermission = permission.database === storage.database ? ofStorage : await this.#begin(permission.database);
-    this.#writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
-    return this.#writer;
+    const writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
+    this.#writer = writer;
+    for (const list of this.#contended.toSorted(compareLists)) await writer.storage.lock(list);
+    return writer;
   }
 
   /** Runs once the writes are known to be committed; failures are logged and cannot change the response. */
-  afterCommit(task: () => void | Promise<void>): void {
+  afterCommit(task: Task): void {
     this.#afterCommit.push(task);
+  }
+
+  /** Runs when nothing of this will be kept, to take back what was done outside of the transaction. */
+  onAbandon(task: Task): void {
+    this.#onAbandon.push(task);
   }
 
   /** From here on nothing will be committed, although the remaining entries of a batch are still answered. */
@@ -82,9 +100,8 @@ export class Session {
       this.#transactions.shift();
     }
     this.#writer = undefined;
-    const tasks = this.#afterCommit;
-    this.#afterCommit = [];
-    for (const task of tasks) await this.#runAfterCommit(task);
+    this.#onAbandon = [];
+    await this.#runAll(this.#afterCommit.splice(0));
   }
 
   /** Undoes everything. Never throws. */
@@ -94,6 +111,7 @@ export class Session {
     this.#writer = undefined;
     this.#afterCommit = [];
     for (const transaction of transactions) await transaction.rollback();
+    await this.#runAll(this.#onAbandon.splice(0));
   }
 
   async #begin(database: Database): Promise<Transaction> {
@@ -102,11 +120,20 @@ export class Session {
     return transaction;
   }
 
-  async #runAfterCommit(task: () => void | Promise<void>): Promise<void> {
-    try {
-      await task();
-    } catch (error) {
-      this.#logger.error({ err: error }, 'A task after the commit failed');
+  async #runAll(tasks: readonly Task[]): Promise<void> {
+    for (const task of tasks) {
+      try {
+        await task();
+      } catch (error) {
+        this.#logger.error({ err: error }, 'A task after the end of a transaction failed');
+      }
     }
   }
+}
+
+type Task = () => void | Promise<void>;
+
+/** One order for all, so that nobody waits for somebody who waits for them. */
+function compareLists(a: ListKey, b: ListKey): number {
+  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }

@@ -44,8 +44,12 @@ export function batchEndpoint(options: BatchOptions): Endpoint {
   };
 }
 
+/** A few lists of long records would make a text that no process can hold. */
+const maxAnswerChars = 200_000_000;
+
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
+  let chars = 0;
   for (const entry of parseBatch(context.request.body, options)) {
     let request = entryRequest(context.request, entry);
     let response = await context.dispatch(request);
@@ -55,6 +59,11 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
+    chars += response.body.length;
+    if (chars > maxAnswerChars) {
+      context.session.doom();
+      throw new ServiceError('requestTooLarge', { message: 'The answers to this batch are too large together.' });
+    }
     parts.push(formatEntryResponse(request, response));
   }
   return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
@@ -70,9 +79,8 @@ function parseBatch(body: RequestBody, options: BatchOptions): Entry[] {
   if (!isJsonObject(value)) throw invalid('', 'expected a JSON object');
   const issues: Issue[] = [];
   const complain = (name: string, description: string): void => void issues.push(issue(name, description));
-  for (const key of Object.keys(value)) {
-    if (key !== 'requests' && key !== 'defaults') complain('', `unknown member ${JSON.stringify(key)}`);
-  }
+  const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
+  if (unknown !== undefined) complain('', `unknown member ${JSON.stringify(unknown)}`);
   const defaults = getKey(value, 'defaults') ?? {};
   checkEntry(defaults, 'defaults', complain, true);
   const requests = getKey(value, 'requests');

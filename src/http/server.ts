@@ -44,7 +44,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: options.silenceTimeoutSeconds * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { maxHeaderSize: headerLimitBytes, headersTimeout: options.headersTimeoutSeconds * 1000 },
+    http: {
+      maxHeaderSize: headerLimitBytes,
+      headersTimeout: options.headersTimeoutSeconds * 1000,
+      // How often connections are looked at for these timeouts.
+      connectionsCheckingInterval: Math.min(5000, options.headersTimeoutSeconds * 500),
+      // Its absence is refused below, with the standard body.
+      requireHostHeader: false,
+    },
     clientErrorHandler: refuseBrokenRequest,
   });
   server.removeAllContentTypeParsers();
@@ -54,15 +61,21 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.all('/', handle);
   server.setNotFoundHandler(handle);
   server.setErrorHandler((error: { code?: string }, incoming, reply) => {
+    // The shell has demands on methods that nothing here serves; these are answered with 405 like all others.
+    if (error.code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return answer(options, incoming, reply);
     const request = toServiceRequest(options, incoming);
     return send(reply, request, options.dispatcher.refuse(request, translate(error)));
   });
+  // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   return server;
 }
 
 async function answer(options: ServerOptions, incoming: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const started = performance.now();
   const request = toServiceRequest(options, incoming);
+  if (!namesOneHost(incoming))
+    return send(reply, request, options.dispatcher.refuse(request, new ServiceError('badRequest')));
   const { response, userId } = await runRequest(options.runner, request);
   logSummary(options.logger, { request, response, userId, milliseconds: performance.now() - started });
   return send(reply, request, response);
@@ -79,6 +92,22 @@ function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): Ser
     origin: `${options.scheme ?? incoming.protocol}://${options.host ?? hostOf(incoming)}`,
     id: requestId(headers['x-request-id']),
   };
+}
+
+const hostForm = /^[\w.~:[\]%-]*$/;
+
+/**
+ * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
+ * part of addresses in answers.
+ */
+function namesOneHost({ host, raw }: FastifyRequest): boolean {
+  if (!hostForm.test(host)) return false;
+  let named = 0;
+  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
+    const name = raw.rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') named++;
+  }
+  return named === 1 || (named === 0 && raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0);
 }
 
 /** As the client, or a trusted proxy, names it; old clients name none and get the address they reached. */
@@ -124,7 +153,7 @@ const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeou
 };
 
 /** What cannot even be parsed as HTTP gets the standard body all the same, and the connection ends. */
-function refuseBrokenRequest({ code = '' }: { code?: string }, socket: Socket): void {
+function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacket?: unknown }, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -137,5 +166,7 @@ function refuseBrokenRequest({ code = '' }: { code?: string }, socket: Socket): 
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  // To clients, a body after HEAD would be the answer to something they never asked.
+  const isHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
 }

@@ -36,6 +36,9 @@ export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): 
   };
 }
 
+/** Faults told of one list; with a million of them the answer would be larger than the request. */
+const maxFaults = 100;
+
 function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
   const members = getKey(attributes, 'members');
   if (members === undefined) {
@@ -45,10 +48,13 @@ function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
   }
   if (!Array.isArray(members)) complain('members', 'expected a list of user ids');
   else {
-    members.forEach((member: JsonValue, index) => {
+    let faults = 0;
+    for (const [index, member] of (members as readonly JsonValue[]).entries()) {
       const fault = memberFault(member);
-      if (fault !== undefined) complain(`members.${index}`, fault);
-    });
+      if (fault === undefined) continue;
+      complain(`members.${index}`, fault);
+      if (++faults === maxFaults) break;
+    }
   }
   return attributes;
 }

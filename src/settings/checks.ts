@@ -4,6 +4,7 @@ import { coreFamilies } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
+import { findPostgresqlUrl } from './postgresql-url.ts';
 import { findRedisAddress, redisUrlForm } from './redis-url.ts';
 import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
@@ -18,7 +19,7 @@ export function checkTogether(values: CoreValues, { layers, environments }: Sour
   checkFamilies(layers, report);
   for (const environment of environments) checkFamilyVariables(environment, report);
   checkSecret(values, layers, report);
-  checkDatabaseUrls(values, report);
+  checkDatabases(values, report);
   if (values.http_scheme === 'http') {
     report.warnings.push('http_scheme is http: passwords travel in the open unless a proxy adds TLS');
   }
@@ -71,14 +72,19 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
   }
 }
 
-function checkDatabaseUrls(values: CoreValues, report: Report): void {
+function checkDatabases(values: CoreValues, report: Report): void {
   for (const kind of ['storage', 'permission', 'cache'] as const) {
-    const url = values[`${kind}_url`];
     const backend = values[`${kind}_backend`];
+    const url = values[`${kind}_url`];
     if (backend === 'sqlite' && findSqliteFile(url) === undefined) {
       const message = 'expected a file, sqlite:relative/file, or sqlite:///absolute/file';
       report.problems.push({ name: `${kind}_url`, message });
-    } else if (backend === 'redis' && findRedisAddress(url) === undefined) {
+    }
+    if (backend === 'postgresql' && findPostgresqlUrl(url) === undefined) {
+      const message = 'expected postgresql://user:password@host:port/database';
+      report.problems.push({ name: `${kind}_url`, message });
+    }
+    if (backend === 'redis' && findRedisAddress(url) === undefined) {
       report.problems.push({ name: `${kind}_url`, message: `expected ${redisUrlForm}` });
     }
   }

@@ -60,12 +60,8 @@ function family(given: Omit<SettingsFamily, 'environmentPattern'>): SettingsFami
   return { ...given, environmentPattern: new RegExp(source) };
 }
 
-const noPools = 'the memory and sqlite backends have no connection pool';
 const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [
-    /^(?:storage|permission|cache)_(?:pool_size|max_?overflow|max_backlog|pool_recycle|pool_timeout|poolclass)$/,
-    noPools,
-  ],
+  [/^(?:storage|permission|cache)_poolclass$/, 'there is one kind of connection pool'],
   [/^newrelic_(?:config|env)$/, 'there is no such agent for this software'],
   [
     /^(?:json_renderer|logging_renderer|settings_prefix|tm\.annotate_user)$/,

@@ -108,7 +108,7 @@ function withRange(noun: string, { min, max }: Range): string {
 const yes = new Set(['true', 't', 'yes', 'y', 'on', '1']);
 const no = new Set(['false', 'f', 'no', 'n', 'off', '0']);
 
-/** Yes or no, in the spellings of settings.md §1. */
+/** Yes or no, in the spellings that docs/reference/settings.md lists. */
 export function flag(): Reader<boolean> {
   return scalar('true or false', (given) => {
     const lower = given.toLowerCase();

@@ -4,6 +4,7 @@ import type { SettingsTable, ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
+import { postgresqlSettings } from './rows/postgresql.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
 /** Every setting of the core, by name. */
@@ -11,6 +12,7 @@ export const coreSettings = {
   ...inSection('Service', serviceSettings),
   ...inSection('Authentication', authenticationSettings),
   ...inSection('Backends', backendSettings),
+  ...inSection('PostgreSQL', postgresqlSettings),
   ...inSection('Access and ids', accessSettings),
   ...inSection('Lists', listSettings),
   ...inSection('Requests and limits', requestSettings),

@@ -6,6 +6,8 @@ import type { ObjectPermissions, PermissionWriter } from '../contracts/permissio
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
+import { holdingCases } from './holding.ts';
+import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
 import { inRolledBackUnit, inUnit } from './unit-of-work.ts';
 
@@ -255,37 +257,6 @@ const visibility: readonly TransactionCase[] = [
     assert.ok([clock, clock + 2].includes((await earlyTimestamp)!));
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 4);
   }),
-  transactionCase(
-    'what a unit writes below several parents becomes visible in one step',
-    async (context) => {
-      const { reader } = context.storage;
-      const parents = ['/buckets/a', '/buckets/b', '/buckets/c'];
-      const numberIn = async (parent: string): Promise<number> =>
-        Number((await reader.get({ kind: 'group', parent }, 'g'))?.attributes['n'] ?? 0);
-      const progress = { writing: true };
-      const writing = (async () => {
-        for (let n = 1; n <= 20; n++) {
-          await unit(context, async ({ storage }) => {
-            for (const parent of parents) await storage.update({ kind: 'group', parent }, 'g', `{"n":${n}}`);
-          });
-        }
-      })().finally(() => (progress.writing = false));
-      while (progress.writing) {
-        for (const order of [parents, parents.toReversed()]) {
-          let least = 0;
-          for (const parent of order) {
-            const n = await numberIn(parent);
-            assert.ok(n >= least, `${parent} is at ${n} where another was at ${least} before`);
-            least = n;
-          }
-        }
-        await nextTurn();
-      }
-      await writing;
-      assert.deepEqual(await Promise.all(parents.map(numberIn)), [20, 20, 20]);
-    },
-    ['atomicAcrossParents'],
-  ),
   transactionCase('a unit that has written nothing keeps no reader waiting', async (context) => {
     await seed(context);
     const transaction = await context.database.begin();
@@ -419,4 +390,10 @@ const concurrency: readonly TransactionCase[] = [
 ];
 
 /** What holds for transactions that storage and permissions share. */
-export const transactionCases: readonly TransactionCase[] = [...rollbacks, ...visibility, ...concurrency];
+export const transactionCases: readonly TransactionCase[] = [
+  ...rollbacks,
+  ...visibility,
+  ...concurrency,
+  ...holdingCases,
+  ...severalParentsCases,
+];

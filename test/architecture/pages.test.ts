@@ -57,6 +57,23 @@ describe('the pages of the project', () => {
     expect(dead).toEqual([]);
   });
 
+  it('have what comments in the code send readers to', () => {
+    const comments = ['src', 'test'].flatMap((folder) =>
+      readdirSync(path.join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => path.join(folder, name)),
+    );
+    const dead = comments.flatMap((file) =>
+      [...read(file).matchAll(/(?<=\/\/.*|\* .*)\b(docs\/[\w./-]+\.md)(?:#([\w-]+))?/g)]
+        .filter(
+          ([, page = '', anchor]) =>
+            !existsSync(path.join(projectRoot, page)) || (anchor !== undefined && !anchorsOf(page).includes(anchor)),
+        )
+        .map(([link]) => `${file} sends to ${link}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
   it('name only files and folders of the project that are there', () => {
     const stale = ['README.md', 'CONTRIBUTING.md', 'docs/architecture.md'].flatMap((page) =>
       [...read(page).matchAll(/`((?:src|bin|scripts|test|docs)\/[\w./-]+)`/g)]

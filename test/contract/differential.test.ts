@@ -15,9 +15,11 @@ import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
 import { findRedisAddress } from '../../src/settings/redis-url.ts';
-import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import { migrateDatabase } from '../support/postgresql-setup.ts';
+import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { openTestServer } from '../support/redis.ts';
+import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, runStep } from './run-history.ts';
 
@@ -34,11 +36,14 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  const url = await createDatabase();
+  await migrateDatabase(url);
   redisServer = await openTestServer();
   redisCluster = await RedisCluster.start();
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+    openPostgres(clock, { url }),
     await openRedis(redisServer.url),
     await openRedis(redisCluster.url),
   );

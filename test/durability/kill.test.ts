@@ -1,4 +1,4 @@
-// What was acknowledged is there after the process is killed (L1 of the promises): writers keep a ledger of every
+// What was acknowledged is there after the process is killed: writers keep a ledger of every
 // answer, the server dies at random moments, and each restart must show the ledger's state. Batches are all or nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';

@@ -1,4 +1,4 @@
-// Basic credentials and the ids they give (protocol: auth.md §1-2).
+// Basic credentials and the ids they give (docs/reference/http-api/permissions.md#principals).
 import { absent, aText, ids, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Queries that are refused (protocol: querying.md §2.6-2.7, §4).
+// Queries that are refused (docs/reference/http-api/lists.md).
 import { ids } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// The batch endpoint (protocol: endpoints.md §6).
+// The batch endpoint (docs/reference/http-api/batch.md).
 import { absent, anEtag, aText, ids, items, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Cache headers (protocol: overview.md §4.7).
+// Cache headers (docs/reference/http-api/README.md#caching).
 import { absent } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

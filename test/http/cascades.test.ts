@@ -1,4 +1,4 @@
-// What goes along when a parent is deleted, and what stays (protocol: overview.md §3.5).
+// What goes along when a parent is deleted, and what stays (docs/reference/http-api/objects.md#cascades).
 import { ids, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,7 +1,8 @@
-// Many requests at the same time (protocol: storage.md §3): no change is lost to a client that polls, none is refused
+// Many requests at the same time: no change is lost to a client that polls, none is refused
 // because of another, and of several conditional writers exactly one wins.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forEachBackend, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
 
 interface Objects {
   readonly data: readonly { readonly id: string; readonly last_modified: number; readonly deleted?: boolean }[];

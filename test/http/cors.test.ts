@@ -1,4 +1,4 @@
-// Cross-origin requests and request ids (protocol: overview.md §4.6, §4.8).
+// Cross-origin requests and request ids (docs/reference/http-api/README.md#cross-origin-requests).
 import { absent, including, words } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// The personal bucket (protocol: endpoints.md §8).
+// The personal bucket (docs/reference/http-api/default-bucket.md).
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { authorizationOf, startTestService } from '../../src/testing/index.ts';

@@ -1,4 +1,4 @@
-// What filters find and how lists are sorted (protocol: querying.md §2-3).
+// What filters find and how lists are sorted (docs/reference/http-api/lists.md).
 import { absent, ids, unordered } from './match.ts';
 import { describeScenarios, type RequestLine, type Scenario } from './scenarios.ts';
 

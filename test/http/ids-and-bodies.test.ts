@@ -1,4 +1,4 @@
-// Ids, envelopes and what may stand in the data of an object (protocol: overview.md §1-2).
+// Ids, envelopes and what may stand in the data of an object (docs/reference/http-api/README.md#ids).
 import { absent, aTimestamp, aUuid, ids, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// JSON patches of objects and their permissions (protocol: endpoints.md §5.3).
+// JSON patches of objects and their permissions (docs/reference/http-api/objects.md#patch).
 import { absent, aTimestamp, only, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// What may stand in a body and comes back as it was (protocol: overview.md §2.2).
+// What may stand in a body and comes back as it was (docs/reference/http-api/README.md#json).
 import { absent, only, aTimestamp } from './match.ts';
 import { describeScenarios, type Scenario } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Limits that have a setting, and the version in the addresses (protocol: errors.md §8, settings.md §2-4).
+// Limits that have a setting, and the version in the addresses (docs/guides/operating.md#limits).
 import { ids } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Methods and media types (protocol: overview.md §4.1-4.4).
+// Methods and media types (docs/reference/http-api/README.md#methods-and-media-types).
 import { absent, anEtag, words } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

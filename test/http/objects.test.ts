@@ -1,4 +1,4 @@
-// Creating, reading, replacing and deleting objects and lists (protocol: endpoints.md §4-5).
+// Creating, reading, replacing and deleting objects and lists (docs/reference/http-api/objects.md).
 import { absent, anEtag, aTimestamp, aUuid, ids, only, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

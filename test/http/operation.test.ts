@@ -1,7 +1,8 @@
-// Errors, read-only mode, back-off and end of service (protocol: errors.md).
+// Errors, read-only mode, back-off and end of service (docs/reference/http-api/errors.md).
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestService, testBackends, type TestService } from '../../src/testing/index.ts';
+import { startTestService, type TestService } from '../../src/testing/index.ts';
+import { allBackends } from '../support/backends.ts';
 import { absent, aText, ids, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
@@ -179,7 +180,7 @@ describeScenarios(
 );
 
 describe('a list without a timestamp in read-only mode', () => {
-  for (const backend of testBackends) {
+  for (const backend of allBackends) {
     const isAnswered = backend.name === 'memory';
     it(`It is ${isAnswered ? 'answered from' : 'refused, with what to do about it, on'} ${backend.name}.`, async () => {
       const service = await backend.start({

@@ -1,4 +1,4 @@
-// Paging and field selection (protocol: querying.md §4-5).
+// Paging and field selection (docs/reference/http-api/lists.md#pages).
 import { absent, aTimestamp, ids, items, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Plain and merge patches, and what the answers to patches show (protocol: endpoints.md §5.3).
+// Plain and merge patches, and what the answers to patches show (docs/reference/http-api/objects.md#patch).
 import { absent, anEtag, aTimestamp, only, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

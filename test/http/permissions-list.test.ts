@@ -1,4 +1,4 @@
-// The list of own permissions (protocol: endpoints.md §7).
+// The list of own permissions (docs/reference/http-api/endpoints.md#permissions).
 import { absent, including, only, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

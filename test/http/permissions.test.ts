@@ -1,4 +1,4 @@
-// What permissions and settings grant (protocol: permissions.md §3-4).
+// What permissions and settings grant (docs/reference/http-api/permissions.md).
 import { ids, only, unordered } from './match.ts';
 import { describeScenarios, type Scenario } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// What a plugin can declare: user resources, kinds of its own, endpoints and the rest (protocol: permissions.md §3, §10).
+// What a plugin can declare: user resources, kinds of its own, endpoints and the rest.
 import { describe, expect, it } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { startTestService } from '../../src/testing/index.ts';

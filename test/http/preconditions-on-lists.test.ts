@@ -1,4 +1,4 @@
-// Preconditions on lists, and malformed ones (protocol: conditional.md).
+// Preconditions on lists, and malformed ones (docs/reference/http-api/preconditions.md).
 import { absent, ids, only } from './match.ts';
 import { describeScenarios, type Step } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Redirects and addresses that lead nowhere (protocol: overview.md §4.5, §4.9).
+// Redirects and addresses that lead nowhere (docs/reference/http-api/README.md#redirects).
 import { absent, aText } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// The root view and the utility endpoints (protocol: endpoints.md §1-3).
+// The root view and the utility endpoints (docs/reference/http-api/endpoints.md#root-view).
 import { absent, aText, aUuid, including, only, unordered, words } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

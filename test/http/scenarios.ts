@@ -3,12 +3,8 @@
 import { AssertionError } from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import {
-  forEachBackend,
-  type TestResponse,
-  type TestService,
-  type TestServiceOptions,
-} from '../../src/testing/index.ts';
+import { type TestResponse, type TestService, type TestServiceOptions } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
 import { differences, mapTexts } from './match.ts';
 
 /**

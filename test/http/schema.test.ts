@@ -1,4 +1,4 @@
-// JSON Schema validation (protocol: schema.md).
+// JSON Schema validation (docs/reference/http-api/schema.md).
 import { absent, aText } from './match.ts';
 import { describeScenarios, type Scenario } from './scenarios.ts';
 

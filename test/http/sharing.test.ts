@@ -1,4 +1,4 @@
-// Single shared objects, the anonymous, ownership and groups (protocol: permissions.md §1-2, §5-7).
+// Single shared objects, the anonymous, ownership and groups (docs/reference/http-api/permissions.md).
 import { ids, only, unordered } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 

@@ -1,4 +1,4 @@
-// Timestamps and tombstones (protocol: overview.md §3.1-3.4).
+// Timestamps and tombstones (docs/reference/http-api/objects.md#timestamps).
 import { absent, aTimestamp, ids, only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
@@ -56,6 +56,22 @@ describeScenarios('timestamps', [
     request: 'PUT {R}/y {"data":{"last_modified":"{x.time}"}}',
     status: 201,
     save: 'y',
+  },
+  {
+    name: 'Who follows a list whose clock a client moved far ahead may ask for what came since.',
+    given: [
+      'collection',
+      { request: `PUT {R}/x {"data":{"last_modified":${far}}}`, save: 'x' },
+      { request: 'PUT {R}/y', save: 'y' },
+    ],
+    request: 'GET {R}?_since={x.time}',
+    body: { data: ids('y') },
+  },
+  {
+    name: 'Timestamps far ahead of the time and of the list are refused all the same.',
+    given: ['collection', 'PUT {R}/x'],
+    request: `GET {R}?_since=${far}`,
+    status: 400,
   },
   {
     name: 'The current timestamp of a future list is raised by one.',

@@ -128,10 +128,12 @@ describe('Names of existing deployments', () => {
         'multiauth.authorization_policy = kinto.authorization.AuthorizationPolicy',
         'use = egg:kinto',
         'pyramid.debug_routematch = true',
-        'storage_pool_size = 10',
+        'storage_poolclass = kinto.core.storage.postgresql.pool.QueuePoolWithMaxBacklog',
+        'storage_maxoverflow = 7',
       ].join('\n'),
     );
     expect(settings.get('storage_backend')).toBe('memory');
+    expect(settings.get('storage_max_overflow')).toBe(7);
     expect(settings.get('includes')).toEqual(['default_bucket', 'attachment']);
     expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
     const lines = settings.warnings.join('\n');
@@ -140,15 +142,38 @@ describe('Names of existing deployments', () => {
     );
     expect(lines).toContain('kinto.plugins.default_bucket is deprecated, write default_bucket');
     expect(settings.findUnknownKeys()).toEqual([
-      'storage_pool_size (coffer.ini line 13) has no effect: the memory and sqlite backends have no connection pool',
+      'storage_poolclass (coffer.ini line 13) has no effect: there is one kind of connection pool',
     ]);
   });
 
   test('of backends that are not here are refused with a list of those that are.', () => {
-    const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.postgresql'));
+    const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.cassandra'));
     expect(message).toContain(
-      'storage_backend = "kinto.core.storage.postgresql" (coffer.ini line 3): expected one of memory, sqlite',
+      'storage_backend = "kinto.core.storage.cassandra" (coffer.ini line 3): expected one of memory, sqlite, postgresql, redis',
     );
+  });
+
+  test('of PostgreSQL databases are understood, and URLs of anything else are not.', () => {
+    const url = 'postgresql+psycopg2://user:secret@db.example/kinto';
+    const settings = loadIni(`storage_backend = kinto.core.storage.postgresql\nstorage_url = ${url}`);
+    expect(settings.get('storage_backend')).toBe('postgresql');
+    for (const wrong of ['', 'data/coffer.sqlite3', 'mysql://db.example/kinto', 'postgresql:']) {
+      const { message } = problemsOf(() => loadIni(`storage_backend = postgresql\nstorage_url = ${wrong}`));
+      expect(message).toContain('storage_url: expected postgresql://user:password@host:port/database');
+    }
+  });
+
+  test('of Redis backends and servers are understood, and URLs of anything else are not.', () => {
+    const names = { storage: 'kinto_redis.storage', permission: 'kinto_redis.permission', cache: 'kinto_redis.cache' };
+    const lines = Object.entries(names).map(([kind, name]) => `${kind}_backend = ${name}`);
+    const settings = loadIni(`${lines.join('\n')}\nstorage_url = redis://:secret@db.example:6379/2`);
+    for (const kind of ['storage', 'permission', 'cache'] as const) {
+      expect(settings.get(`${kind}_backend`)).toBe('redis');
+    }
+    for (const wrong of ['data/coffer.sqlite3', 'postgresql://db.example/kinto', 'redis://a,b']) {
+      const { message } = problemsOf(() => loadIni(`storage_backend = redis\nstorage_url = ${wrong}`));
+      expect(message).toContain('storage_url: expected redis://');
+    }
   });
 
   test('of authorisation policies that are not here are refused rather than replaced.', () => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite', 'redis'] as const;
+export const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 export type Backend = (typeof backends)[number];
 
 /** An empty folder for one test, with an empty configuration file in it. */
@@ -27,23 +27,23 @@ export class Workspace {
     return workspace;
   }
 
-  /** Environment that puts everything on one backend below the folder. */
-  environment(backend: Backend): Record<string, string> {
-    const urls = {
-      memory: undefined,
-      sqlite: join(this.folder, 'coffer.sqlite3'),
-      redis: process.env['TEST_REDIS_URL'],
-    };
-    const url = urls[backend];
+  /**
+   * Environment that puts everything on one backend.
+   *
+   * @param url of a PostgreSQL database with tables; SQLite's is below the folder, Redis is the one of the tests
+   */
+  environment(backend: Backend, url?: string): Record<string, string> {
+    const own = backend === 'redis' ? process.env['TEST_REDIS_URL'] : join(this.folder, 'coffer.sqlite3');
+    const place = url ?? own ?? '';
     return {
       SVC_USERID_HMAC_SECRET: 'secret of the tests',
       SVC_MULTIAUTH_POLICIES: 'basicauth',
       SVC_LOG_LEVEL: 'error',
+      SVC_REDIS_PREFIX: `${basename(this.folder)}:`,
       SVC_STORAGE_BACKEND: backend,
       SVC_PERMISSION_BACKEND: backend,
       SVC_CACHE_BACKEND: backend,
-      SVC_REDIS_PREFIX: `${basename(this.folder)}:`,
-      ...(url === undefined ? {} : { SVC_STORAGE_URL: url, SVC_PERMISSION_URL: url, SVC_CACHE_URL: url }),
+      ...(backend === 'memory' ? {} : { SVC_STORAGE_URL: place, SVC_PERMISSION_URL: place, SVC_CACHE_URL: place }),
     };
   }
 

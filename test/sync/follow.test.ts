@@ -1,7 +1,8 @@
-// A client that follows `ETag` and `_since` misses nothing (L6 of the promises), whatever is written meanwhile and
+// A client that follows `ETag` and `_since` misses nothing, whatever is written meanwhile and
 // however small its pages are: the headline promise, checked on every backend over real HTTP.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 
 const writers = 16;
@@ -52,21 +53,24 @@ function timestampOf(etag: string): number {
   return Number(etag.replaceAll('"', ''));
 }
 
-/** Backends, and how many server processes share the store; those of one process have no other. */
-const setups = [...backends.map((backend) => ({ backend, processes: 1 })), { backend: 'redis' as const, processes: 2 }];
-
-describe.each(setups)('on $backend with $processes process(es)', ({ backend, processes }) => {
+describe.each(backends)('on %s', (backend) => {
   let workspace: Workspace;
-  let servers: readonly ServerProcess[];
+  // Where several processes may share a database they do, and clients talk to them in turn.
+  const servers: ServerProcess[] = [];
+  let dropDatabase = async (): Promise<void> => {};
   const clientOf = (n: number): Client => new Client(servers[n % servers.length]!.url, 'writer');
 
   beforeAll(async () => {
     workspace = await Workspace.create();
-    const environment = workspace.environment(backend);
-    servers = await Promise.all(Array.from({ length: processes }, () => ServerProcess.start(workspace, environment)));
+    const isShared = backend === 'postgresql' || backend === 'redis';
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
+    dropDatabase = database?.drop ?? dropDatabase;
+    const environment = { ...workspace.environment(backend, database?.url), SVC_INCLUDES: 'default_bucket' };
+    for (let n = 0; n < (isShared ? 2 : 1); n++) servers.push(await ServerProcess.start(workspace, environment));
   });
   afterAll(async () => {
-    await Promise.all(servers.map((server) => server.kill()));
+    for (const server of servers) await server.kill();
+    await dropDatabase();
     await workspace.remove();
   });
 
@@ -127,6 +131,46 @@ describe.each(setups)('on $backend with $processes process(es)', ({ backend, pro
       etag = winner!.headers.get('etag')!;
     }
     expect((await client.request('GET', path)).body.data.n).toBe(20);
+  });
+
+  test(
+    'batches that write to the same lists in opposite orders all succeed, each as a whole',
+    { timeout: 60_000 },
+    async () => {
+      const client = clientOf(0);
+      const lists = ['one', 'two', 'three'].map((name) => `/buckets/crossing/collections/${name}/records`);
+      await client.request('PUT', '/buckets/crossing');
+      for (const list of lists) await client.request('PUT', list.slice(0, -'/records'.length));
+      const batches = Array.from({ length: 24 }, (_, n) => {
+        const order = n % 2 === 0 ? lists : lists.toReversed();
+        const requests = order.map((list) => ({ method: 'PUT', path: `${list}/shared`, body: { data: { n } } }));
+        return clientOf(n >> 1).request('POST', '/batch', { requests });
+      });
+      for (const { status, body } of await Promise.all(batches)) {
+        expect(status, JSON.stringify(body)).toBe(200);
+        expect(body.responses.map((response: { status: number }) => response.status < 300)).toEqual([true, true, true]);
+      }
+      const winners = await Promise.all(lists.map((list) => client.request('GET', `${list}/shared`)));
+      expect(new Set(winners.map(({ body }) => body.data.n)).size).toBe(1);
+    },
+  );
+
+  test('a personal bucket that many requests use first at the same time is created once', async () => {
+    const users = ['first', 'second', 'third'];
+    for (const user of users) {
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, n) =>
+          new Client(servers[n % servers.length]!.url, user).request(
+            'PUT',
+            `/buckets/default/collections/notes/records/r${n}`,
+            { data: { n } },
+          ),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array<number>(12).fill(201));
+      const all = await new Client(servers[0]!.url, user).readAll('/buckets/default/collections/notes/records');
+      expect(all).toHaveLength(12);
+    }
   });
 });
 

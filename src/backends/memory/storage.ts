@@ -98,6 +98,11 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     });
   }
 
+  /** Nothing to hold: while the unit lasts nobody else deletes. */
+  hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.get(list, id);
+  }
+
   touch(list: ListKey): Promise<number> {
     return this.run(() => this.lists.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)));
   }

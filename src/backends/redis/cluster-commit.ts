@@ -149,7 +149,7 @@ export class ClusterCommit {
   }
 
   /** What the unit relies on, by slot; lists of a unit that writes several slots are held as well. */
-  #planVerifications({ drafts, seen, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  #planVerifications({ drafts, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
     const keys = this.#keys;
     const program = new TaggedProgram();
     for (const { list, version } of isFlushed ? [] : drafts) {
@@ -157,7 +157,7 @@ export class ClusterCommit {
       program.add(keys.tag(list.parent), ['version', keys.meta(list), lease, version]);
       if (!isLone) program.add(keys.tag(list.parent), ['lease', lease, holdMs]);
     }
-    for (const { list, id } of seen) program.add(keys.tag(list.parent), ['exists', keys.list(list)[1], id]);
+    for (const { list, id } of held) program.add(keys.tag(list.parent), ['exists', keys.list(list)[1], id]);
     return program;
   }
 

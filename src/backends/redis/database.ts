@@ -6,6 +6,7 @@ import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.
 import { RedisClient, type RedisClientOptions } from './client.ts';
 import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
+import { Holds } from './holds.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
 import type { ListDraft } from './list-draft.ts';
@@ -13,6 +14,7 @@ import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere } from './program.ts';
 import { pendingSteps } from './schema.ts';
 import { Turns } from './turns.ts';
+import { Waits } from './waits.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
 
 export interface RedisDatabaseOptions extends RedisClientOptions {
@@ -41,7 +43,8 @@ export class RedisDatabase implements Database, UnitHost {
   readonly client: RedisClient;
   readonly keys: Keys;
   readonly reads: ListReads;
-  readonly turns = new Turns();
+  readonly turns: Turns;
+  readonly holds: Holds;
   readonly leases: Leases;
   readonly #cluster: ClusterCommit | undefined;
   readonly #open = new Set<RedisUnit>();
@@ -52,6 +55,9 @@ export class RedisDatabase implements Database, UnitHost {
   #closing: Promise<void> | undefined;
 
   constructor(options: RedisDatabaseOptions) {
+    const waits = new Waits();
+    this.turns = new Turns(waits);
+    this.holds = new Holds(waits);
     this.clock = options.clock;
     this.client = new RedisClient(options);
     this.keys = new Keys(options.prefix ?? defaultPrefix);
@@ -85,11 +91,12 @@ export class RedisDatabase implements Database, UnitHost {
       if (this.#cluster === undefined) await this.#commitEverywhere(contents);
       else await this.#cluster.run(contents, this.#nextVersion());
     } catch (error) {
-      const isConflict = error instanceof TransactionConflict;
-      if (isConflict) for (const { list } of contents.drafts) this.leases.expectContention(list);
       // The commit on a cluster holds lists of its own accord.
       this.release(contents.drafts, this.client.isCluster);
-      throw error;
+      if (!(error instanceof TransactionConflict)) throw error;
+      const lists = contents.drafts.map(({ list }) => list);
+      for (const list of lists) this.leases.expectContention(list);
+      throw new TransactionConflict(error.message, { cause: error, lists });
     }
   }
 

@@ -1,5 +1,5 @@
 // The names of all keys. Everything of one parent, its lists as well as the entries of their objects, carries the parent
-// as hash tag and so lies in one slot; registries say which parents there are. See docs/guides/backends.md.
+// as hash tag and so lies in one slot; registries say which parents there are. See docs/guides/redis.md.
 import type { ListKey } from '../../core/objects/stored.ts';
 
 /** How many registries there are; each bucket belongs to one of them. */

@@ -9,12 +9,12 @@ import type { UnitContents } from './unit.ts';
 export type Program = string[];
 
 /** What has to hold for the unit to be committed. */
-export function verifications({ drafts, seen, isFlushed }: UnitContents, keys: Keys): Program {
+export function verifications({ drafts, held, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (!isFlushed) {
     for (const { list, version } of drafts) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
-  for (const { list, id } of seen) program.push('exists', keys.list(list)[1], id);
+  for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
   return program;
 }
 

@@ -27,8 +27,13 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const draft = await this.#unit.findDraft(list);
     if (draft !== undefined) return this.#findLive(draft, id);
-    const object = await super.get(list, id);
-    if (object !== undefined) this.#unit.note(list, id);
+    return super.get(list, id);
+  }
+
+  async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    await this.#unit.hold(list, id);
+    const object = await this.get(list, id);
+    if (object !== undefined) this.#unit.relyOn(list, id);
     return object;
   }
 
@@ -70,6 +75,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const draft = await this.#draftOf(list, id);
     const old = draft.findLive(id);
     if (old === undefined) return undefined;
+    await this.#unit.outlive(list, id);
     const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
     const tombstone: Tombstone = { id, lastModified, deleted: true };
     draft.advance(lastModified);
@@ -86,6 +92,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const deletions: Deletion[] = [];
     for (const old of entries) {
       if (isTombstone(old)) continue;
+      await this.#unit.outlive(list, old.id);
       this.#learnFrom(draft, old);
       const lastModified = this.#nextFree(draft);
       const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
@@ -97,7 +104,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async deleteChildren(uri: string): Promise<void> {
-    this.#unit.cascade(uri);
+    await this.#unit.cascade(uri);
   }
 
   async purgeDeleted(

@@ -1,9 +1,6 @@
 // Turns inside one process: of the units that want to write one list, one works at a time and the others wait in the order
 // they came. The server would tell them apart by versions alone, but then all but one would have worked in vain.
-import { TransactionConflict } from '../../contracts/errors.ts';
-
-/** Whoever takes turns; compared by identity. */
-export type Holder = object;
+import type { Holder, Waits } from './waits.ts';
 
 interface Waiter {
   readonly holder: Holder;
@@ -16,9 +13,12 @@ interface Turn {
 }
 
 export class Turns {
+  readonly #waits: Waits;
   readonly #turns = new Map<string, Turn>();
-  /** Holder → the names it waits for. */
-  readonly #wants = new Map<Holder, Set<string>>();
+
+  constructor(waits: Waits) {
+    this.#waits = waits;
+  }
 
   /**
    * Waits for the turn.
@@ -32,15 +32,11 @@ export class Turns {
       return;
     }
     if (turn.holder === holder) return;
-    if (this.#wouldWaitForItself(turn, holder)) {
-      throw new TransactionConflict('two units of work wait for each other');
-    }
-    const wants = this.#wants.get(holder);
-    if (wants === undefined) this.#wants.set(holder, new Set([name]));
-    else wants.add(name);
+    const ended = this.#waits.begin(holder, () => inFront(turn, holder));
     await new Promise<void>((resume) => {
       turn.waiting.push({ holder, resume });
     });
+    ended();
   }
 
   /** Passes the turn on to whoever waited longest. */
@@ -53,26 +49,13 @@ export class Turns {
       return;
     }
     turn.holder = next.holder;
-    const wants = this.#wants.get(next.holder);
-    if (wants?.delete(name) && wants.size === 0) this.#wants.delete(next.holder);
     next.resume();
   }
+}
 
-  /** Follows who waits for whom, through those that stand in line as well. */
-  #wouldWaitForItself(turn: Turn, holder: Holder): boolean {
-    const seen = new Set<Turn>();
-    const open = [turn];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      for (const party of [next.holder, ...next.waiting.map((waiter) => waiter.holder)]) {
-        if (party === holder) return true;
-        for (const wanted of this.#wants.get(party) ?? []) {
-          const further = this.#turns.get(wanted);
-          if (further !== undefined) open.push(further);
-        }
-      }
-    }
-    return false;
-  }
+/** The one who has the turn, and those who get it before the holder. */
+function inFront(turn: Turn, holder: Holder): readonly Holder[] {
+  const others = turn.waiting.map((waiter) => waiter.holder);
+  const place = others.indexOf(holder);
+  return [turn.holder, ...(place === -1 ? others : others.slice(0, place))].filter((other) => other !== holder);
 }

@@ -2,7 +2,9 @@
 // commit verifies that the lists it took turns on are unchanged, so that no other process can come in between.
 import type { Clock } from '../../base/clock.ts';
 import type { Transaction } from '../../contracts/database.ts';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { Holds } from './holds.ts';
 import { ListDraft } from './list-draft.ts';
 import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
@@ -11,8 +13,8 @@ import type { Turns } from './turns.ts';
 /** Everything a unit wants written, and what it relies on. */
 export interface UnitContents {
   readonly drafts: readonly ListDraft[];
-  /** Objects that were read without a turn and must still be there. */
-  readonly seen: readonly { readonly list: ListKey; readonly id: string }[];
+  /** Objects that must still be there. */
+  readonly held: readonly { readonly list: ListKey; readonly id: string }[];
   /** URIs below which all lists are emptied, those of the drafts apart. */
   readonly cascades: readonly string[];
   /** Whether all lists are dropped before the drafts are written. */
@@ -24,6 +26,7 @@ export interface UnitContents {
 export interface UnitHost {
   readonly clock: Clock;
   readonly turns: Turns;
+  readonly holds: Holds;
   readonly leases: Leases;
   /** Whether `commit` has sent everything when it returns, so that what is sent later sees it. */
   readonly sendsAtOnce: boolean;
@@ -41,7 +44,7 @@ export class RedisUnit implements Transaction {
   readonly #drafts = new Map<string, Promise<ListDraft>>();
   readonly #ready = new Map<string, ListDraft>();
   readonly #turns = new Set<string>();
-  readonly #seen = new Map<string, { readonly list: ListKey; readonly id: string }>();
+  readonly #held = new Map<string, { readonly list: ListKey; readonly id: string }>();
   #cascades: string[] = [];
   #isFlushed = false;
   #isOpen = true;
@@ -92,13 +95,27 @@ export class RedisUnit implements Transaction {
     return opening;
   }
 
-  /** Notes an object that was read without a turn: the commit will fail when it has gone. */
-  note(list: ListKey, id: string): void {
-    this.#seen.set(`${nameOf(list)}\0${id}`, { list, id });
+  /** Keeps an object from being deleted by other units of this process, which wait. */
+  async hold(list: ListKey, id: string): Promise<void> {
+    this.requireOpen();
+    await this.#naming(list, this.#host.holds.take({ kind: 'hold', list, id }, this));
+  }
+
+  /** Lets the commit fail when another process has deleted the object. */
+  relyOn(list: ListKey, id: string): void {
+    this.#held.set(`${nameOf(list)}\0${id}`, { list, id });
+  }
+
+  /** Waits for the units of this process that hold an object which is to be deleted. */
+  async outlive(list: ListKey, id: string): Promise<void> {
+    await this.#naming(list, this.#host.holds.take({ kind: 'delete', list, id }, this));
+    this.requireOpen();
   }
 
   /** Empties all lists whose parent is the URI or below it. */
-  cascade(uri: string): void {
+  async cascade(uri: string): Promise<void> {
+    this.requireOpen();
+    await this.#naming(undefined, this.#host.holds.take({ kind: 'cascade', uri }, this));
     this.requireOpen();
     for (const draft of this.#ready.values()) if (isBelow(draft.list.parent, uri)) draft.empty(this.now);
     if (!this.#isFlushed) this.#cascades.push(uri);
@@ -111,7 +128,7 @@ export class RedisUnit implements Transaction {
     this.#cascades = [];
     this.#drafts.clear();
     this.#ready.clear();
-    this.#seen.clear();
+    this.#held.clear();
   }
 
   async commit(): Promise<void> {
@@ -121,7 +138,8 @@ export class RedisUnit implements Transaction {
     const { permissions } = this;
     const writes =
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || drafts.some(({ isDirty }) => isDirty);
-    const seen = [...this.#seen].flatMap(([, each]) => (this.#ready.has(nameOf(each.list)) ? [] : [each]));
+    // Those of lists that have a draft are the unit's own to change, or unchanged as their list is.
+    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(nameOf(list)));
     try {
       if (!writes) {
         this.#host.release(drafts);
@@ -129,7 +147,7 @@ export class RedisUnit implements Transaction {
       }
       const answer = this.#host.commit({
         drafts,
-        seen,
+        held,
         cascades: this.#cascades,
         isFlushed: this.#isFlushed,
         permissions,
@@ -149,7 +167,7 @@ export class RedisUnit implements Transaction {
   }
 
   async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListDraft> {
-    await this.#host.turns.take(name, this);
+    await this.#naming(list, this.#host.turns.take(name, this));
     this.#turns.add(name);
     if (!this.#isOpen) {
       this.#releaseTurns();
@@ -160,7 +178,7 @@ export class RedisUnit implements Transaction {
       draft = new ListDraft(list, { clock: undefined, version: '' }, 0);
       draft.empty(this.now);
     } else {
-      const { head, isLeased } = await this.#host.leases.lock(list, ids, this.#ready.size > 0);
+      const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
       draft = new ListDraft(list, head, head.liveCount, isLeased);
       for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
       if (this.#isBelowCascade(list)) draft.empty(this.now);
@@ -173,7 +191,22 @@ export class RedisUnit implements Transaction {
     return this.#cascades.some((uri) => isBelow(parent, uri));
   }
 
+  /** Lets a lost race say over which lists, so that the next attempt takes them in order. */
+  async #naming<T>(list: ListKey | undefined, waiting: Promise<T>): Promise<T> {
+    try {
+      return await waiting;
+    } catch (error) {
+      if (!(error instanceof TransactionConflict)) throw error;
+      const lists = this.drafts.map((draft) => draft.list);
+      throw new TransactionConflict(error.message, {
+        cause: error,
+        lists: list === undefined ? lists : [...lists, list],
+      });
+    }
+  }
+
   #releaseTurns(): void {
+    this.#host.holds.release(this);
     for (const name of this.#turns) this.#host.turns.release(name, this);
     this.#turns.clear();
   }

@@ -2,7 +2,7 @@
 // looked at; otherwise the principals' own entries are, whichever is less work.
 import type { BoundPattern } from '../../contracts/permission.ts';
 import type { Connection } from './connection.ts';
-import { compilePattern, type ObjectPattern } from './object-pattern.ts';
+import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
 import type { Steps } from './steps.ts';
 
 /** Object id → permissions. */

@@ -6,7 +6,7 @@ import type { Connection, SqlValue } from './connection.ts';
 import { detachContents, findList, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import type { Steps } from './steps.ts';
-import { rangeBelow } from './text-range.ts';
+import { rangeBelow } from '../sql/text-range.ts';
 
 export interface PurgeOptions {
   readonly kind?: string;

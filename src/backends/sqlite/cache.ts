@@ -7,7 +7,7 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Connection } from './connection.ts';
 import { isBusy, translateError, translating } from './errors.ts';
 import { applyNextMigration, cacheMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
-import { rangeOfPrefix } from './text-range.ts';
+import { rangeOfPrefix } from '../sql/text-range.ts';
 
 export interface SqliteCacheOptions {
   /** The file of a database. The cache is kept beside it (`cachePathFor`), created with its folder when absent. */

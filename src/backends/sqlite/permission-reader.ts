@@ -3,7 +3,7 @@ import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { splitObjectId } from './object-pattern.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Steps } from './steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */

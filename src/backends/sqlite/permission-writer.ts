@@ -2,9 +2,9 @@
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
-import { splitObjectId } from './object-pattern.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
-import { rangeBelow, rangeOfPrefix } from './text-range.ts';
+import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
   readonly #announceDoomed: () => void;

@@ -1,17 +1,14 @@
 // Which numbers SQLite reads from JSON text exactly as JavaScript does. Its reader of decimals is exact up to 15 digits
 // only, and keeps integers that a double would round; rows with any other number are left to the query evaluator.
-import type { JsonValue } from '../../base/json.ts';
+import { someNumber, type JsonValue } from '../../base/json.ts';
 
 // A cheap look that finds all suspects, and false ones too: digests and identifiers in strings.
 const mayHoldDifficultNumber = /\d[.eE]|\d{16}|-0/;
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const plainNumber = /^-?(?=[\d.]{1,16}$)(?:0|[1-9]\d{0,14})(?:\.\d+)?$/;
 
 /** Whether every number of the JSON text is read alike by SQLite and JavaScript. */
 export function holdsPlainNumbersOnly(text: string): boolean {
-  if (!mayHoldDifficultNumber.test(text)) return true;
-  for (const [token] of text.matchAll(tokens)) if (token.charCodeAt(0) !== 34 && !isPlainToken(token)) return false;
-  return true;
+  return !mayHoldDifficultNumber.test(text) || !someNumber(text, (token) => !isPlainToken(token));
 }
 
 /** Whether SQLite can compare the number with numbers of plain rows. */

@@ -46,6 +46,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     });
   }
 
+  /** Nothing to hold: while the unit lasts nobody else deletes. */
+  hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.get(list, id);
+  }
+
   touch(list: ListKey): Promise<number> {
     return this.access.run(
       (connection) => (findList(connection, list) ?? insertList(connection, list, this.#clock.now())).clock,

@@ -1,5 +1,5 @@
 // Id generators: what new ids look like and which ids are accepted. Settings choose one for each kind by name; see
-// overview.md §1.1 of the protocol.
+// docs/reference/http-api/README.md#ids.
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface IdGenerator {

@@ -1,5 +1,5 @@
 // The values of `If-Match` and `If-None-Match`. What they are compared with is the business of each endpoint; see
-// conditional.md §1 of the protocol.
+// docs/reference/http-api/preconditions.md.
 import type { Issue } from '../errors.ts';
 import { parseEtag } from './etag.ts';
 

@@ -1,6 +1,12 @@
 // What becomes of a `last_modified` that a client sends. The storage backend decides the rest (storage contract); see
-// overview.md §3.3 of the protocol.
+// docs/reference/http-api/objects.md#sent-timestamps.
 import { ExactNumber, type JsonValue } from '../../base/json.ts';
+
+/**
+ * The latest timestamp a client may give. It lies far below the end of exact integers, because the clock of the list
+ * goes on from there: at the end it would stand still, and nobody could write to the list any more.
+ */
+export const latestTimestamp = 2 ** 52;
 
 const integerText = /^-?\d+$/;
 
@@ -20,6 +26,6 @@ export function honouredTimestamp(
   if (!integerText.test(sent instanceof ExactNumber ? sent.text : String(sent))) return undefined;
   const timestamp = Number(sent) + 0;
   if (timestamp < 0) return undefined;
-  if (!Number.isSafeInteger(timestamp)) return 'out of range';
+  if (timestamp > latestTimestamp) return 'out of range';
   return current === undefined || timestamp > current ? timestamp : undefined;
 }

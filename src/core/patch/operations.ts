@@ -1,5 +1,5 @@
 // JSON Patch documents (RFC 6902) as values, and the check of their shape. Whether an operation can be done shows only
-// when it is applied; see endpoints.md §5.3 of the protocol for the names under which faults are reported.
+// when it is applied; faults of shape are reported by the index of the operation and the key, `0.op`.
 import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { invalidParameters, type Issue } from '../errors.ts';
 import { parsePointer } from './json-pointer.ts';

@@ -1,6 +1,7 @@
 // JSON Patch on a stored object works on a document that never exists elsewhere: the attributes beside the permissions,
 // each permission written as an object keyed by principal, so that one principal has an address of its own. This file
-// builds it, gives permission paths their special meaning, and reads the result back. See endpoints.md §5.3.
+// builds it, gives permission paths their special meaning, and reads the result back. See
+// docs/reference/http-api/objects.md#patch.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { invalidParameters, type ServiceError } from '../errors.ts';
 import { applyOperations, type PatchLimits } from './json-patch.ts';

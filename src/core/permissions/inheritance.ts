@@ -1,5 +1,6 @@
 // Which access-control entries grant a permission on an object. Kinds declare it as a table; here the table becomes
-// rules that only have to join URIs when a request arrives. See permissions.md §3, §4.1 and §5 of the protocol.
+// rules that only have to join URIs when a request arrives. See
+// docs/reference/http-api/permissions.md.
 import { compileUriTemplate, objectTemplate, type UriIds } from '../objects/uris.ts';
 
 /** An entry of the object of that kind in the same path: `{kind: 'bucket', entry: 'write'}`. */
@@ -37,12 +38,12 @@ export interface EntryPattern {
 
 /** How one permission is granted on objects of one kind, for the endpoints of one kind. */
 export interface PermissionRule {
-  /** Settings that grant it to the principals they name (§4.1), without duplicates. */
+  /** Settings that grant it to the principals they name, without duplicates. */
   readonly settingNames: readonly string[];
   /** The entries that grant it on the object with these ids in its path; empty where only settings can. */
   bind(ids: UriIds): readonly BoundEntry[];
   /**
-   * The entries on individual objects of the list with these ids (§5): those of the kind itself, inherited ones left
+   * The entries on individual objects of the list with these ids: those of the kind itself, inherited ones left
    * out. The id of the object is not needed.
    */
   bindList(ids: UriIds): readonly EntryPattern[];

@@ -1,5 +1,5 @@
 // Queries as values: what the query string parser produces, the evaluator defines the meaning of, and each backend
-// compiles to its own language. See querying.md of the protocol for every operator.
+// compiles to its own language. See docs/reference/http-api/lists.md#operators.
 import type { JsonValue } from '../../base/json.ts';
 
 /**

@@ -1,5 +1,5 @@
 // From one filter parameter (`min_age=3`) to a filter, with the rules of every operator and of the fields that
-// identify objects. See querying.md §2 of the protocol.
+// identify objects. See docs/reference/http-api/lists.md#filters.
 import type { JsonValue } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
 import type { Field, Filter } from './ast.ts';

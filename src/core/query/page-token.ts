@@ -13,7 +13,7 @@ import {
 } from '../../base/json.ts';
 import type { PagePosition, SortKey } from './ast.ts';
 
-/** What a token says; see querying.md §4.3 of the protocol. */
+/** What a token says: where the next page begins. Clients take it as it is. */
 export interface PageToken {
   readonly position: PagePosition;
   /** How many objects were read up to there. Informative only. */

@@ -48,21 +48,38 @@ function withArticle(type: string): string {
   return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
+/** Steps that comparing with a value from a schema may take. */
+function comparisonCost(value: JsonValue): number {
+  if (typeof value === 'string') return 1 + value.length / charsPerStep;
+  const members = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  return members.reduce((sum: number, member) => sum + comparisonCost(member), 1);
+}
+
+/** Steps that listing the names of the members takes, which every look at an object as a whole begins with. */
+function memberCost(value: JsonValue): number {
+  return isJsonObject(value) ? Object.keys(value).length * 4 : 0;
+}
+
 const enumKeyword: Keyword = (value) => {
   if (!isJsonArray(value)) throw new UnusableSchema('enum must be a list');
   const texts = new Set(value.filter((item) => typeof item === 'string'));
   const others = value.filter((item) => typeof item !== 'string');
   const failure = fail('enum', `expected one of ${abbreviateList(value)}`);
+  const cost = comparisonCost(others);
   return (candidate, run) => {
     if (typeof candidate === 'string') return texts.has(candidate) ? undefined : failure;
-    run.spend(others.length);
+    run.spend(cost + others.length * memberCost(candidate));
     return others.some((item) => equalValues(item, candidate)) ? undefined : failure;
   };
 };
 
 const constKeyword: Keyword = (value) => {
   const failure = fail('const', `expected ${abbreviate(formatJson(value))}`);
-  return (candidate) => (equalValues(value, candidate) ? undefined : failure);
+  const cost = comparisonCost(value);
+  return (candidate, run) => {
+    run.spend(cost + memberCost(candidate));
+    return equalValues(value, candidate) ? undefined : failure;
+  };
 };
 
 function abbreviateList(values: readonly JsonValue[]): string {
@@ -113,7 +130,7 @@ function sizeLimit(
     return (candidate, run) => {
       const size = sizeOf(candidate);
       if (size === undefined) return undefined;
-      if (typeof candidate === 'string') run.spend(candidate.length / charsPerStep);
+      run.spend(typeof candidate === 'string' ? candidate.length / charsPerStep : memberCost(candidate));
       return passes(size, limit) ? undefined : failure;
     };
   };
@@ -159,6 +176,9 @@ const pattern: Keyword = (value, _schema, compiler) => {
   };
 };
 
+/** Writing an item as text and keeping it takes several times what other keywords do. */
+const itemCost = 5;
+
 const uniqueItems: Keyword = (value) => {
   if (value !== true) return undefined;
   const failure = fail('uniqueItems', 'expected items that differ from each other');
@@ -167,7 +187,7 @@ const uniqueItems: Keyword = (value) => {
     const texts = new Set<string>();
     for (const item of candidate) {
       const text = canonicalText(item);
-      run.spend(1 + text.length / charsPerStep);
+      run.spend(itemCost + text.length / charsPerStep);
       if (texts.has(text)) return failure;
       texts.add(text);
     }

@@ -1,6 +1,6 @@
-// Whether a value may be stored as a schema (schema.md §2 of the protocol): draft 7 decides what a schema is, whatever
-// draft it names; beyond that we refuse what we could never use, such as a pattern with a backreference, because every
-// write below it would fail.
+// Whether a value may be stored as a schema (docs/reference/http-api/schema.md): draft 7 decides what a schema is,
+// whatever draft it names; beyond that we refuse what we could never use, such as a pattern with a backreference,
+// because every write below it would fail.
 import { formatJson, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { compileSchema, requireUsableSchema } from './compile.ts';
 import { draft07 } from './meta-schema.ts';

@@ -22,6 +22,9 @@ export const maxPatternChars = 2000;
 /** Instructions a compiled pattern may have: with them grows the time spent on each character. */
 const maxProgramSize = 2500;
 
+/** Instructions that a class such as `\p{L}` counts as: it is one, but made of hundreds of ranges. */
+const propertySize = 20;
+
 /** Instructions tried on characters that take as long as one step. */
 const instructionsPerStep = 32;
 
@@ -32,6 +35,8 @@ const instructionsPerStep = 32;
  */
 export function compileSafePattern(pattern: string): SafePattern {
   if (pattern.length > maxPatternChars) throw new UnsupportedPattern(`longer than ${maxPatternChars} characters`);
+  const properties = pattern.split(/\\[pP]/).length - 1;
+  if (properties * propertySize > maxProgramSize) throw new UnsupportedPattern('it is too complex');
   const translated = new Translator(pattern).translate();
   let compiled: RE2JS;
   try {
@@ -40,7 +45,7 @@ export function compileSafePattern(pattern: string): SafePattern {
     if (!(error instanceof RE2JSException)) throw error;
     throw new UnsupportedPattern(describe(error), { cause: error });
   }
-  const size = compiled.programSize();
+  const size = compiled.programSize() + properties * propertySize;
   if (size > maxProgramSize) throw new UnsupportedPattern('it is too complex');
   return {
     size,

@@ -1,5 +1,5 @@
-// Validation of an object that is about to be stored, by the rules of schema.md §3 and §4 of the protocol: which fields
-// a schema gets to see, and under which name the first failure is reported.
+// Validation of an object that is about to be stored, by the rules of docs/reference/http-api/schema.md: which
+// fields a schema gets to see, and under which name the first failure is reported.
 import { LRUCache } from 'lru-cache';
 import { formatJson, getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { compileSchema } from './compile.ts';

@@ -1,13 +1,12 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
-import { entryValue, formatEntry, type StoredEntry } from '../../core/objects/stored.ts';
-import type { PageQuery } from '../../core/query/ast.ts';
+import { entryValue, formatEntry, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
-import { deprecationHeaders, readParameters, readQuery } from '../list-query.ts';
+import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
@@ -19,7 +18,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const access = await requireReadAccess(scope);
   await requireParent(scope, context.session.reader);
   const preconditions = readPreconditions(context);
-  const parameters = readParameters(context, 'list');
+  const parameters = await readListParameters(scope, 'list');
   requireNoIssues(scope);
 
   const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
@@ -67,33 +66,37 @@ async function readPage(
   query: ListQuery,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
-  const { context, options } = scope;
-  const page = await readSnapshot(scope, { ...query, ids });
-  const all: ResponseHeaders = { ...timestampHeaders(page.timestamp), ...headers };
-  const last = page.entries.at(-1);
-  if (page.more && last !== undefined) {
+  const { list, context, options } = scope;
+  let page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  if (page.timestamp === undefined) {
+    // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
+    await requireTimestamp(scope);
+    page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  }
+  const timestamp = page.timestamp ?? (await requireTimestamp(scope));
+  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const entries = fittingEntries(page.entries);
+  const more = page.more || entries.length < page.entries.length;
+  const last = entries.at(-1);
+  if (more && last !== undefined) {
     const { sort, limit, token } = query;
-    const offset = (token?.offset ?? 0) + page.entries.length;
+    const offset = (token?.offset ?? 0) + entries.length;
     const next = { sort, limit, position: positionOf(last, sort), offset };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${formatEntries(page.entries, query).join(',')}]}` };
+  return { status: 200, headers: all, body: `{"data":[${formatEntries(entries, query).join(',')}]}` };
 }
 
-/**
- * A page with the clock of the same moment. A list that has none yet gets one and is read again: taken later, the clock
- * could be that of a write which the page does not show, and who follows the list would never see it.
- */
-async function readSnapshot(
-  scope: Scope,
-  query: PageQuery,
-): Promise<{ readonly timestamp: number; readonly entries: readonly StoredEntry[]; readonly more: boolean }> {
-  const { list, context } = scope;
-  const { timestamp, ...page } = await context.session.reader.storage.listAll(list, query);
-  if (timestamp !== undefined) return { timestamp, ...page };
-  const created = await requireTimestamp(scope);
-  const again = await context.session.reader.storage.listAll(list, query);
-  return { ...again, timestamp: again.timestamp ?? created };
+/** A page ends early where its text would become too long for one answer; there is always one entry on it. */
+const maxPageChars = 100_000_000;
+
+function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
+  let chars = 0;
+  const tooFar = entries.findIndex((entry, index) => {
+    chars += isTombstone(entry) ? 0 : entry.text.length;
+    return chars > maxPageChars && index > 0;
+  });
+  return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
 function formatEntries(entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {

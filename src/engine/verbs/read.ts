@@ -13,8 +13,12 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { reader } = context.session;
   const id = objectId(scope);
-  await requireAllowed(kind.rules.read, context.caller, reader, context.ids);
-  const object = await reader.storage.get(list, id);
+  // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
+  const [, object, permissions] = await Promise.all([
+    requireAllowed(kind.rules.read, context.caller, reader, context.ids),
+    reader.storage.get(list, id),
+    kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
+  ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);
   const preconditions = readPreconditions(context);
@@ -31,6 +35,5 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(object), parseFields(fields)), caching);
   }
-  const permissions = kind.isShareable ? await reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {};
   return objectResponse(scope, 200, object, permissions, caching);
 }

@@ -3,19 +3,20 @@ import type { Issue } from '../../core/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
+import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
-import { forChange, lockObject } from './lock.ts';
+import { beginWrite, forChange } from './begin-write.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const { context, list } = scope;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
-  const sentTimestamp = readTimestamp(scope);
-  const [writer, state] = await lockObject(scope, id, forChange(scope));
+  const begun = await beginWrite(scope, { id, authorize: forChange(scope), check: () => readTimestamp(scope) });
+  const { writer, state, checked: sentTimestamp } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
   requireMatch(preconditions, old.lastModified, old);
@@ -61,7 +62,7 @@ function readTimestamp({ context }: Scope): number | undefined {
   if (given.length === 0) return undefined;
   const text = given[0]![1];
   const timestamp = Number(text.replaceAll('"', ''));
-  if (given.length === 1 && integer.test(text) && timestamp <= Number.MAX_SAFE_INTEGER) return timestamp;
+  if (given.length === 1 && integer.test(text) && timestamp <= latestTimestamp) return timestamp;
   const issue: Issue = { location: 'querystring', name: 'last_modified', description: 'expected one timestamp' };
   context.issues.push(issue);
   return undefined;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { formatAttributes, type StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
-import { invalidParameters, type Issue } from '../../core/errors.ts';
+import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { SentData } from '../envelope.ts';
 import { withWriter, storePermissions } from '../object-permissions.ts';
 import type { Scope } from '../scope.ts';
@@ -39,6 +39,10 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
   const text = formatAttributes(attributes);
+  // Patches could make it grow without end, until it can neither be sent nor read as one text.
+  if (text.length > options.maxObjectChars && text.length > (old?.text.length ?? 0)) {
+    throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
+  }
   const object =
     old === undefined
       ? await writer.storage.create(list, id, text, timestamp)
@@ -79,5 +83,5 @@ export function requireSameId(sent: SentData['id'], id: string): void {
 }
 
 function timestampIssue(name: string): Issue {
-  return { location: 'body', name, description: 'expected a timestamp below 2^53' };
+  return { location: 'body', name, description: 'expected a timestamp of at most 2^52' };
 }

@@ -1,11 +1,23 @@
 // Health: `/__heartbeat__` really writes to and reads from each backend, `/__lbheartbeat__` only says that the process
 // answers.
 import type { Logger } from '../../contracts/logger.ts';
+import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
+import type { Reader } from '../../engine/session.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 
 /** Resolves to whether the thing is healthy; a check that throws, or takes too long, counts as unhealthy. */
-export type HealthCheck = () => Promise<boolean | null>;
+export type HealthCheck = (options: HealthCheckOptions) => Promise<boolean | null>;
+
+export interface HealthCheckOptions {
+  /**
+   * Whether the request, as an entry of a batch, holds the right to write itself. A check that waited for it would wait
+   * for its own end, and keep everybody else from writing.
+   */
+  readonly isWriting: boolean;
+  /** Reads without waiting. */
+  readonly reader: Reader;
+}
 
 export interface HeartbeatOptions {
   /** By the name shown in the answer. */
@@ -17,7 +29,7 @@ export interface HeartbeatOptions {
 }
 
 export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint[] {
-  const check = (): Promise<ServiceResponse> => checkAll(options);
+  const check = ({ session }: Context): Promise<ServiceResponse> => checkAll(options, session);
   const alive = (): Promise<ServiceResponse> => Promise.resolve(jsonResponse(200, {}));
   return [
     {
@@ -40,9 +52,15 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
   ];
 }
 
-async function checkAll(options: HeartbeatOptions): Promise<ServiceResponse> {
+async function checkAll(
+  options: HeartbeatOptions,
+  { isWriting, reader }: HealthCheckOptions,
+): Promise<ServiceResponse> {
   const results = await Promise.all(
-    Array.from(options.checks, async ([name, check]) => [name, await isHealthy(name, check, options)] as const),
+    Array.from(
+      options.checks,
+      async ([name, check]) => [name, await isHealthy(name, () => check({ isWriting, reader }), options)] as const,
+    ),
   );
   const body = Object.fromEntries(results);
   if (results.every(([, healthy]) => healthy)) return jsonResponse(200, body);
@@ -51,7 +69,7 @@ async function checkAll(options: HeartbeatOptions): Promise<ServiceResponse> {
 
 async function isHealthy(
   name: string,
-  check: HealthCheck,
+  check: () => Promise<boolean | null>,
   { timeoutSeconds, logger }: HeartbeatOptions,
 ): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

@@ -57,13 +57,15 @@ async function resolve(
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
   if (creating.includes(request.method)) {
     const isCollection = resource === 'collections' && childId !== undefined && childId !== '';
-    if (isCollection && collectionIds?.match(childId) === false) {
+    const maxIdLength = host.settings.get('max_id_length');
+    if (isCollection && (collectionIds?.match(childId) === false || childId.length > maxIdLength)) {
       throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
     }
     if (!(request.method === 'PUT' && below === '')) await createIfMissing(session, { list: buckets, id, uri }, caller);
     if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
       const list: ListKey = { kind: 'collection', parent: uri };
-      await createIfMissing(session, { list, id: childId, uri: `${uri}/collections/${childId}` }, caller);
+      const implicit = { list, id: childId, uri: `${uri}/collections/${childId}`, parent: { list: buckets, id } };
+      await createIfMissing(session, implicit, caller);
     }
   } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
     throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {

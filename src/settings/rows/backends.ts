@@ -1,17 +1,18 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoice, duration, integer, matching, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoice, integer, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
-const backends = ['memory', 'sqlite', 'redis'] as const;
+const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 const backend = dottedChoice(backends, {
   isDeprecated: true,
   hint: 'this version has no other backends',
   aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
 });
 
-const databaseUrl = text('a file, sqlite:relative/file, sqlite:///absolute/file, or redis://host:port/database');
-const poolTimeout = duration({ min: 0.1, max: 3600 });
+const databaseForm =
+  'a file, sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, or redis://host:port/database';
+const databaseUrl = text(databaseForm);
 
 /** The three kinds of backend and what they take. */
 export const backendSettings = {
@@ -28,33 +29,27 @@ export const backendSettings = {
   cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
   storage_url: setting(
     optional(databaseUrl),
-    'File of the SQLite storage, data/coffer.sqlite3 unless set; or address of the Redis storage, redis://127.0.0.1:6379/0 unless set.',
-    { default: undefined, isSecret: true },
-  ),
-  storage_pool_timeout: setting(
-    poolTimeout,
-    'How long a request waits for the server of the storage, before the answer is 503.',
-    { default: 30 },
+    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
   ),
   permission_url: setting(
     optional(databaseUrl),
-    'File of the SQLite permissions, data/coffer.sqlite3 unless set; or address of the Redis permissions, redis://127.0.0.1:6379/0 unless set.',
-    { default: undefined, isSecret: true },
-  ),
-  permission_pool_timeout: setting(
-    poolTimeout,
-    'How long a request waits for the server of the permissions, before the answer is 503.',
-    { default: 30 },
+    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
   ),
   cache_url: setting(
     optional(databaseUrl),
-    'File of the SQLite cache, data/coffer.sqlite3 unless set; or address of the Redis cache, redis://127.0.0.1:6379/0 unless set.',
-    { default: undefined, isSecret: true },
-  ),
-  cache_pool_timeout: setting(
-    poolTimeout,
-    'How long a request waits for the server of the cache, before the answer is 503.',
-    { default: 30 },
+    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
+    {
+      default: undefined,
+      isSecret: true,
+    },
   ),
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {

@@ -148,7 +148,7 @@ describe.each([
         });
       const creation = (): Promise<boolean> =>
         unit(2, async ({ storage }) => {
-          if ((await storage.get(bucket, 'b')) === undefined) return false;
+          if ((await storage.hold(bucket, 'b')) === undefined) return false;
           await storage.update(groups, 'g', '{}');
           return true;
         });

@@ -1,11 +1,12 @@
 // Turns of the units of one process: in order, one at a time, and never waiting in a circle.
 import { describe, expect, it } from 'vitest';
 import { Turns } from '../../../src/backends/redis/turns.ts';
+import { Waits } from '../../../src/backends/redis/waits.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
 
 describe('turns', () => {
   it('pass from one to the next in the order they asked.', async () => {
-    const turns = new Turns();
+    const turns = new Turns(new Waits());
     const order: number[] = [];
     const holders = [0, 1, 2, 3].map((n) => ({ n }));
     await turns.take('list', holders[0]!);
@@ -20,7 +21,7 @@ describe('turns', () => {
   });
 
   it('may be taken again by who has them.', async () => {
-    const turns = new Turns();
+    const turns = new Turns(new Waits());
     const holder = {};
     await turns.take('list', holder);
     await turns.take('list', holder);
@@ -29,7 +30,7 @@ describe('turns', () => {
   });
 
   it('are not released by who does not have them.', async () => {
-    const turns = new Turns();
+    const turns = new Turns(new Waits());
     const [first, second] = [{}, {}];
     await turns.take('list', first);
     let isTaken = false;
@@ -43,7 +44,7 @@ describe('turns', () => {
   });
 
   it('are refused to who would wait for itself.', async () => {
-    const turns = new Turns();
+    const turns = new Turns(new Waits());
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);
     await turns.take('y', b);
@@ -59,7 +60,7 @@ describe('turns', () => {
   });
 
   it('count those who stand in line as well.', async () => {
-    const turns = new Turns();
+    const turns = new Turns(new Waits());
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);
     await turns.take('y', b);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rangeBelow, rangeOfPrefix } from '../../../src/backends/sqlite/text-range.ts';
+import { rangeBelow, rangeOfPrefix } from '../../../src/backends/sql/text-range.ts';
 
 const character = fc.constantFrom(
   'a',

@@ -1,0 +1,20 @@
+// What has to be true of the backends' schemas before anything is served.
+import type { OpenBackends } from './backends.ts';
+
+/**
+ * Brings the schemas of backends of one process up to date. Those that many processes share are changed by `coffer
+ * migrate` alone, so that a new version does not change them under the feet of the old one.
+ *
+ * @throws Error when such a schema is not the one that this version knows
+ */
+export async function prepareSchemas({ databases, cache }: OpenBackends): Promise<void> {
+  const missing: string[] = [];
+  for (const store of [...databases, cache]) {
+    const lines = await store.initializeSchema({ dryRun: store.needsMigration === true });
+    if (store.needsMigration === true) missing.push(...lines);
+  }
+  if (missing.length === 0) return;
+  throw new Error(
+    `The database is not ready: run \`coffer migrate\`. To do:\n${missing.map((line) => `  ${line}`).join('\n')}`,
+  );
+}

@@ -1,0 +1,71 @@
+// Finds the objects on which principals have permissions. The index by principal leads to the folders that a pattern
+// allows; the rest of the pattern is compared here.
+import type { BoundPattern } from '../../contracts/permission.ts';
+import { compilePattern } from '../sql/object-pattern.ts';
+import type { Access } from './access.ts';
+import { prepared, type Row } from './connection.ts';
+import { Parameters } from './parameters.ts';
+import { keyOfText } from './text-key.ts';
+
+/** Object id → permissions. */
+export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
+type Found = Map<string, Set<string>>;
+
+const readAll = prepared(
+  'read-accessible',
+  `SELECT DISTINCT e.parent, e.name, e.permission FROM coffer_entries e
+  JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE e.principal_key = ANY ($1::text[])`,
+);
+
+/** Every entry of the principals. */
+export async function findAllAccessible(access: Access, principals: readonly string[]): Promise<AccessibleObjects> {
+  const found: Found = new Map();
+  const { rows } = await access.run(readAll, [principals.map(keyOfText)]);
+  for (const row of rows) add(found, objectIdOf(row), row[2]!);
+  return found;
+}
+
+/** The entries of the principals that one of the patterns asks for. */
+export async function findAccessible(
+  access: Access,
+  principals: readonly string[],
+  bound: readonly BoundPattern[],
+  withChildren: boolean,
+): Promise<AccessibleObjects> {
+  const found: Found = new Map();
+  if (principals.length === 0 || bound.length === 0) return found;
+  const parameters = new Parameters();
+  const keys = parameters.add(principals.map(keyOfText), 'text[]');
+  const patterns = bound.map(({ pattern, permission }) => ({ ...compilePattern(pattern, withChildren), permission }));
+  const arms = patterns.map(({ folder, name, folders, permission }) => {
+    const conditions = [`e.principal_key = ANY (${keys})`, `e.permission = ${parameters.add(permission, 'text')}`];
+    if (folder !== undefined) conditions.push(`e.parent = ${parameters.add(folder, 'text')}`);
+    else {
+      conditions.push(`e.parent >= ${parameters.add(folders.low, 'text')}`);
+      if (folders.high !== undefined) conditions.push(`e.parent < ${parameters.add(folders.high, 'text')}`);
+    }
+    if (name !== undefined) conditions.push(`e.name = ${parameters.add(name, 'text')}`);
+    return `SELECT e.parent, e.name, e.permission FROM coffer_entries e
+      JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE ${conditions.join(' AND ')}`;
+  });
+  // UNION, not UNION ALL: an object is there once, by however many principals and patterns it is found.
+  const { text, values } = parameters.bind(arms.join(' UNION '));
+  const { rows } = await access.run({ text }, values);
+  for (const row of rows) {
+    const objectId = objectIdOf(row);
+    const [, , permission] = row;
+    const isWanted = patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
+    if (isWanted) add(found, objectId, permission!);
+  }
+  return found;
+}
+
+function objectIdOf([parent, name]: Row): string {
+  return `${parent}${name}`;
+}
+
+function add(found: Found, objectId: string, permission: string): void {
+  const permissions = found.get(objectId);
+  if (permissions === undefined) found.set(objectId, new Set([permission]));
+  else permissions.add(permission);
+}

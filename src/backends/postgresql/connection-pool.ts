@@ -1,0 +1,208 @@
+// The connections to one server, shared by all backends with the same URL. Units of work hold a connection for longer
+// and may need a second one meanwhile (a read of committed state, the cache), so they never get the last one.
+import { Pool, type PoolConfig } from 'pg';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
+import { isLostConnection, translateError, type BackendName } from './errors.ts';
+
+export interface ConnectionOptions {
+  /** `postgresql://user:password@host:port/database`, with the parameters that libpq knows. */
+  readonly url: string;
+  /** Connections kept open; default 25. */
+  readonly size?: number | undefined;
+  /** Further connections when all are busy, closed when idle; default 10. */
+  readonly maxOverflow?: number | undefined;
+  /** Callers that may wait for a connection before others are refused; -1, the default: any number. */
+  readonly maxBacklog?: number | undefined;
+  /** Age at which a connection is replaced; -1, the default: never. */
+  readonly recycleSeconds?: number | undefined;
+  /** How long to wait for a connection; default 30. */
+  readonly timeoutSeconds?: number | undefined;
+  /** How long one statement may take; default 30. */
+  readonly statementTimeoutSeconds?: number | undefined;
+  /** How long one statement may wait for a lock; default 10. */
+  readonly lockTimeoutSeconds?: number | undefined;
+  /** Whether a pooler such as PgBouncer in transaction mode stands between. */
+  readonly isPooled?: boolean | undefined;
+}
+
+/** How long a server may be silent, at most, beyond the time that it allows a statement itself. */
+const maxGraceMs = 5000;
+const idleTimeoutMs = 30_000;
+const keepAliveMs = 10_000;
+/** A process that hangs must not keep its locks for ever. */
+const idleInTransactionMs = 60_000;
+
+type Waiting = { readonly admit: () => void };
+
+export class ConnectionPool {
+  readonly #pool: Pool;
+  readonly #options: ConnectionOptions;
+  readonly #maxUnits: number;
+  readonly #maxBacklog: number;
+  readonly #timeoutMs: number;
+  readonly #waiting = new Set<Waiting>();
+  #units = 0;
+  #users = 0;
+
+  constructor(options: ConnectionOptions) {
+    const { size = 25, maxOverflow = 10, maxBacklog = -1, timeoutSeconds = 30 } = options;
+    this.#options = options;
+    // One for a unit of work and one for what it needs beside it.
+    const max = Math.max(2, size + maxOverflow);
+    this.#maxUnits = max - 1;
+    this.#maxBacklog = maxBacklog;
+    this.#timeoutMs = timeoutSeconds * 1000;
+    this.#pool = new Pool(configure(options, max, Math.min(size, max)));
+    // An idle connection broke, and is gone from the pool already.
+    this.#pool.on('error', () => {});
+  }
+
+  /** Counts another user of the pool, which closes when the last one lets go. */
+  share(): this {
+    this.#users++;
+    return this;
+  }
+
+  /** Ends the use of the pool. */
+  async leave(): Promise<void> {
+    this.#users--;
+    if (this.#users === 0 && !this.#pool.ending) await this.#pool.end();
+  }
+
+  /** What a transaction has to say first, where the session cannot say it once for all. */
+  get opening(): Statement | undefined {
+    if (this.#options.isPooled !== true) return undefined;
+    const { statementMs, lockMs } = timeouts(this.#options);
+    return {
+      text: `SELECT set_config('statement_timeout', '${statementMs}', true), set_config('lock_timeout', '${lockMs}', true),
+        set_config('idle_in_transaction_session_timeout', '${idleInTransactionMs}', true)`,
+    };
+  }
+
+  /**
+   * A connection for a unit of work.
+   *
+   * @throws BackendUnavailable
+   */
+  async takeForUnit(): Promise<Connection> {
+    await this.#admitUnit();
+    try {
+      return await this.#take('storage', () => this.#leaveUnit());
+    } catch (error) {
+      this.#leaveUnit();
+      throw error;
+    }
+  }
+
+  /**
+   * Runs one statement outside any unit of work. It is run again on another connection when its own turns out to be
+   * broken, so it has to be one that may run twice.
+   *
+   * @throws BackendUnavailable
+   */
+  async run(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    try {
+      return await this.#runOnce(backend, statement, values);
+    } catch (error) {
+      if (!isLostConnection(error)) throw translateError(error, backend);
+    }
+    try {
+      return await this.#runOnce(backend, statement, values);
+    } catch (error) {
+      throw translateError(error, backend);
+    }
+  }
+
+  async #runOnce(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    const connection = await this.#take(backend);
+    try {
+      return await connection.run(statement, values);
+    } finally {
+      connection.release();
+    }
+  }
+
+  async #take(backend: BackendName, onRelease = (): void => {}): Promise<Connection> {
+    this.#requireRoomToWait(backend);
+    try {
+      const client = await this.#pool.connect();
+      return new Connection(client, this.#options.isPooled !== true, onRelease);
+    } catch (error) {
+      throw translateError(error, backend);
+    }
+  }
+
+  #requireRoomToWait(backend: BackendName): void {
+    if (this.#maxBacklog < 0 || this.#pool.idleCount > 0) return;
+    const waiting = this.#pool.waitingCount + this.#waiting.size;
+    const isFull = this.#pool.totalCount >= this.#maxUnits + 1;
+    if (isFull && waiting >= this.#maxBacklog) {
+      throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and enough callers wait for one');
+    }
+  }
+
+  async #admitUnit(): Promise<void> {
+    if (this.#units < this.#maxUnits) {
+      this.#units++;
+      return;
+    }
+    if (this.#maxBacklog >= 0 && this.#waiting.size + this.#pool.waitingCount >= this.#maxBacklog) {
+      throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and enough callers wait for one');
+    }
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(waiting);
+        reject(new BackendUnavailable('storage', 'no PostgreSQL connection became free in time'));
+      }, this.#timeoutMs);
+      const waiting = {
+        admit: (): void => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** Hands the place of a unit to the one that waits longest. */
+  #leaveUnit(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#units--;
+    else {
+      this.#waiting.delete(next);
+      next.admit();
+    }
+  }
+}
+
+function timeouts(options: ConnectionOptions): { readonly statementMs: number; readonly lockMs: number } {
+  const { statementTimeoutSeconds = 30, lockTimeoutSeconds = 10 } = options;
+  return { statementMs: Math.ceil(statementTimeoutSeconds * 1000), lockMs: Math.ceil(lockTimeoutSeconds * 1000) };
+}
+
+function configure(options: ConnectionOptions, max: number, min: number): PoolConfig {
+  const { url, recycleSeconds = -1, timeoutSeconds = 30, isPooled = false } = options;
+  const { statementMs, lockMs } = timeouts(options);
+  return {
+    connectionString: url,
+    max,
+    min,
+    idleTimeoutMillis: idleTimeoutMs,
+    connectionTimeoutMillis: timeoutSeconds * 1000,
+    ...(recycleSeconds > 0 ? { maxLifetimeSeconds: recycleSeconds } : {}),
+    pipeline: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    query_timeout: statementMs + Math.min(maxGraceMs, statementMs),
+    // Poolers refuse parameters that they do not know.
+    ...(isPooled
+      ? {}
+      : {
+          statement_timeout: statementMs,
+          lock_timeout: lockMs,
+          idle_in_transaction_session_timeout: idleInTransactionMs,
+          fallback_application_name: 'coffer',
+        }),
+  };
+}

@@ -1,0 +1,91 @@
+// One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
+// back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
+import type { PoolClient } from 'pg';
+import { isRefusal } from './errors.ts';
+
+/** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
+export type SqlValue = string | number | boolean | null | readonly (string | number | null)[];
+
+/** A row as it comes over the wire. */
+export type Row = readonly (string | null)[];
+
+export interface Statement {
+  /** Under which the server keeps it prepared, unique for the text; absent: it is parsed each time. */
+  readonly name?: string;
+  readonly text: string;
+}
+
+export interface Result {
+  readonly rows: readonly Row[];
+  /** How many rows were read or changed. */
+  readonly count: number;
+  /** What the server says that it did: `COMMIT`, `UPDATE`. */
+  readonly command: string;
+}
+
+/** A statement with a name of its own, which has to be unique in this folder. */
+export function prepared(name: string, text: string): Statement {
+  return { name, text };
+}
+
+/**
+ * Null characters are refused before anything is stored, but an id that is only looked for may hold one. PostgreSQL has
+ * no such text; a character that is none stands for it, and nothing is found.
+ */
+function storable(value: SqlValue): SqlValue {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFF') : value;
+  if (typeof value === 'object' && value !== null) return value.map((item) => storable(item) as string | number | null);
+  return value;
+}
+
+const asText = { getTypeParser: () => (value: string) => value };
+
+export class Connection {
+  readonly #client: PoolClient;
+  readonly #keepsStatements: boolean;
+  readonly #onRelease: () => void;
+  #isBroken = false;
+  #isReleased = false;
+
+  /** @param keepsStatements `false` behind a pooler that hands each transaction to another server process */
+  constructor(client: PoolClient, keepsStatements: boolean, onRelease: () => void) {
+    this.#client = client;
+    this.#keepsStatements = keepsStatements;
+    this.#onRelease = onRelease;
+    // The statements under way learn of it by themselves; without a listener the process would end.
+    client.on('error', this.#markBroken);
+  }
+
+  /** Sends a statement; errors are the driver's. */
+  async run({ name, text }: Statement, values: readonly SqlValue[] = []): Promise<Result> {
+    try {
+      const result = await this.#client.query<(string | null)[]>({
+        text,
+        values: values.map(storable),
+        types: asText,
+        rowMode: 'array',
+        ...(name === undefined || !this.#keepsStatements ? {} : { name }),
+      });
+      return { rows: result.rows, count: result.rowCount ?? 0, command: result.command };
+    } catch (error) {
+      if (!isRefusal(error)) this.#isBroken = true;
+      throw error;
+    }
+  }
+
+  /** Gives the connection back; one that is broken, or in doubt, is closed instead. */
+  release(isUsable = true): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const isBroken = this.#isBroken || !isUsable;
+    // A server that does not answer would keep a polite goodbye waiting.
+    if (isBroken) this.#client.connection.stream.destroy();
+    this.#client.release(isBroken);
+    this.#client.off('error', this.#markBroken);
+    this.#onRelease();
+  }
+
+  readonly #markBroken = (): void => {
+    this.#isBroken = true;
+  };
+}

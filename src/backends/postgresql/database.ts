@@ -1,0 +1,139 @@
+// A PostgreSQL database for the storage and permission backends. Any number of processes may share it: whatever they
+// must agree on stands in its rows, and nothing of it is kept in a process.
+import type { Clock } from '../../base/clock.ts';
+import type { Database, Transaction } from '../../contracts/database.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import { readDialect, type Dialect } from './dialect.ts';
+import type { BackendName } from './errors.ts';
+import { LockedLists } from './locked-lists.ts';
+import { initializeComponent } from './migrate.ts';
+import { Reaper } from './reaper.ts';
+import { databaseComponent } from './schema.ts';
+import { PostgresUnit } from './unit.ts';
+
+export interface PostgresDatabaseOptions {
+  readonly pool: ConnectionPool;
+  readonly clock: Clock;
+}
+
+export interface PostgresDatabase extends Database {
+  readonly clock: Clock;
+  /** Access to committed state, outside any unit of work. */
+  committed(backend: BackendName): Access;
+  /** Access inside a transaction that this database opened. */
+  within(transaction: Transaction, backend: BackendName): UnitAccess;
+  /** The lists that the transaction has locked. */
+  listsOf(transaction: Transaction): LockedLists;
+  /** Tells that rows have been detached and wait for deletion in the background. */
+  announceDoomed(): void;
+  /** Deletes in one go what the background work would delete little by little. */
+  reapAll(): Promise<void>;
+}
+
+/** A database on the connections of the pool. Nothing is sent before it is used. */
+export function openPostgresDatabase({ pool, clock }: PostgresDatabaseOptions): PostgresDatabase {
+  return new OpenDatabase(pool.share(), clock);
+}
+
+class OpenDatabase implements PostgresDatabase {
+  readonly name = 'postgresql';
+  readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
+  readonly needsMigration = true;
+  readonly clock: Clock;
+  readonly #pool: ConnectionPool;
+  readonly #reaper: Reaper;
+  readonly #units = new Map<PostgresUnit, LockedLists>();
+  #dialect: Promise<Dialect> | undefined;
+  #closing: Promise<void> | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(pool: ConnectionPool, clock: Clock) {
+    this.#pool = pool;
+    this.clock = clock;
+    this.#reaper = new Reaper(pool);
+  }
+
+  async begin(): Promise<Transaction> {
+    this.#requireOpen();
+    const connection = await this.#pool.takeForUnit();
+    const unit = new PostgresUnit(connection, this.#pool.opening, () => this.#forget(unit));
+    this.#units.set(unit, new LockedLists(unit));
+    return unit;
+  }
+
+  committed(backend: BackendName): Access {
+    return accessCommitted(this.#pool, () => this.#readDialect(), backend);
+  }
+
+  within(transaction: Transaction, backend: BackendName): UnitAccess {
+    const unit = this.#requireUnit(transaction);
+    const lists = this.listsOf(unit);
+    return accessUnit(
+      unit,
+      () => this.#readDialect(),
+      backend,
+      () => lists.settle(),
+    );
+  }
+
+  listsOf(transaction: Transaction): LockedLists {
+    return this.#units.get(this.#requireUnit(transaction))!;
+  }
+
+  announceDoomed(): void {
+    this.#reaper.wake();
+  }
+
+  async reapAll(): Promise<void> {
+    while (await this.#reaper.reapChunk());
+  }
+
+  async initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]> {
+    this.#requireOpen();
+    const lines = await initializeComponent(this.#pool, 'storage', databaseComponent, options);
+    // What an earlier process has left half deleted.
+    if (!options.dryRun || lines.length === 0) this.#reaper.wake();
+    return lines;
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    if (this.#units.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    await this.#reaper.stop();
+    await this.#pool.leave();
+  }
+
+  /** Asked once; a failure is forgotten, so that the next query asks again. */
+  #readDialect(): Promise<Dialect> {
+    this.#dialect ??= readDialect((statement, values) => this.#pool.run('storage', statement, values)).catch(
+      (error: unknown) => {
+        this.#dialect = undefined;
+        throw error;
+      },
+    );
+    return this.#dialect;
+  }
+
+  #requireUnit(transaction: Transaction): PostgresUnit {
+    if (transaction instanceof PostgresUnit && this.#units.has(transaction)) return transaction;
+    throw new Error('the transaction belongs to another database, or has ended');
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw new BackendUnavailable('storage', 'the PostgreSQL database is closed');
+  }
+
+  #forget(unit: PostgresUnit): void {
+    this.#units.delete(unit);
+    if (this.#units.size === 0) this.#idle?.();
+  }
+}

@@ -1,0 +1,121 @@
+// Filters as SQL conditions with the meaning that the query evaluator gives them. Nothing is left to the evaluator, so
+// that lists are never loaded to be filtered.
+import type { JsonValue } from '../../base/json.ts';
+import type { Field, Filter } from '../../core/query/ast.ts';
+import { isJsonArray } from '../../core/query/compare.ts';
+import { matches } from '../../core/query/evaluate.ts';
+import { isIdField, isTimestampField } from '../sql/timestamp-range.ts';
+import { jsonbText } from './jsonb-text.ts';
+import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
+
+/** Which table the rows come from, always as `e`. */
+export type Source = 'objects' | 'tombstones';
+
+/** Deeper paths lead nowhere, since no stored object is that deep, and would be too much for the server's parser. */
+const maxPathLength = 500;
+
+/** The value of a field as a `jsonb` expression, NULL when it is missing; `undefined` when it is missing everywhere. */
+export function fieldSql(context: SqlContext, source: Source, field: Field): string | undefined {
+  if (isIdField(field)) return 'to_jsonb(e.id)';
+  if (isTimestampField(field)) return 'to_jsonb(e.last_modified)';
+  const { path } = field;
+  if (path[0] === 'id' || path[0] === 'last_modified' || path.length > maxPathLength) return undefined;
+  if (source === 'tombstones') return path.length === 1 && path[0] === 'deleted' ? `'true'::jsonb` : undefined;
+  // By key, not by path: a path would take digits for places in arrays.
+  return `(e.attributes${path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('')})`;
+}
+
+/** The condition for rows of the table, true or false and never NULL. */
+export function filterSql(context: SqlContext, source: Source, filter: Filter): string {
+  const { field } = filter;
+  if (isIdField(field)) {
+    const condition = compileId(context, filter);
+    if (condition !== undefined) return condition;
+  }
+  const expression = fieldSql(context, source, field);
+  if (expression === undefined) return String(matches({ id: '', lastModified: 0, deleted: true }, [asMissing(filter)]));
+  switch (filter.operator) {
+    case 'has':
+      return `(${expression} IS ${filter.present ? 'NOT ' : ''}NULL)`;
+    case 'in':
+      return `coalesce(${expression} = ANY (${jsonbList(context, filter.values)}), false)`;
+    case 'exclude':
+      return `NOT coalesce(${expression} = ANY (${jsonbList(context, filter.values)}), false)`;
+    case 'like':
+      return compileLike(context, searchedText(context, source, field, expression), filter.parts);
+    case 'contains':
+      return compileContains(context, expression, filter.values);
+    case 'contains_any':
+      return compileContainsAny(context, expression, filter.values);
+    default:
+      return compareSql(context, expression, filter.operator, filter.value);
+  }
+}
+
+/** A field that no entry can have, so that the evaluator sees a missing value. */
+function asMissing(filter: Filter): Filter {
+  return { ...filter, field: { name: 'id.x', path: ['id', 'x'] } };
+}
+
+/** Conditions that an index on ids can serve. */
+function compileId({ parameters }: SqlContext, filter: Filter): string | undefined {
+  if (filter.operator === 'in') {
+    const ids = filter.values.filter((value) => typeof value === 'string');
+    return `e.id = ANY (${parameters.add(ids, 'text[]')})`;
+  }
+  if (!('value' in filter) || typeof filter.value !== 'string') return undefined;
+  const signs = { eq: '=', not: '<>', lt: '<', max: '<=', gt: '>', min: '>=' };
+  return `e.id ${signs[filter.operator]} ${parameters.add(filter.value, 'text')}`;
+}
+
+function jsonbList({ parameters }: SqlContext, values: readonly JsonValue[]): string {
+  return parameters.add(values.map(jsonbText), 'jsonb[]');
+}
+
+/** The text that `like` searches: a text itself, any other value as it was sent; NULL for `null` and missing values. */
+function searchedText(context: SqlContext, source: Source, field: Field, expression: string): string {
+  if (isIdField(field)) return 'e.id';
+  if (isTimestampField(field)) return 'e.last_modified::text';
+  if (source === 'tombstones') return `'true'`;
+  const last = field.path.length - 1;
+  const steps = field.path.map(
+    (key, index) => ` ${index === last ? '->>' : '->'} ${context.parameters.add(key, 'text')}`,
+  );
+  return `CASE jsonb_typeof(${expression}) WHEN 'string' THEN ${expression} #>> '{}'
+    ELSE e.data::json${steps.join('')} END`;
+}
+
+function compileLike({ parameters, dialect }: SqlContext, text: string, parts: readonly string[]): string {
+  const pattern = parts.length === 0 || (parts.length === 1 && parts[0] === '') ? '%' : parts.map(escapeLike).join('%');
+  // The rules of Unicode, as JavaScript has them; a server built without ICU knows those of its own language only.
+  const lowered = dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
+  return `coalesce(${lowered} COLLATE "C" LIKE ${parameters.add(pattern, 'text')}, false)`;
+}
+
+function escapeLike(text: string): string {
+  return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+}
+
+/** Arrays among the values are wanted as they are, everything else by containment. */
+function compileContains(context: SqlContext, expression: string, values: readonly JsonValue[]): string {
+  const contained = values.filter((value) => !isJsonArray(value));
+  const conditions = values.filter(isJsonArray).map((value) => hasElement(context, expression, value));
+  conditions.push(`${expression} @> ${jsonb(context, contained)}`);
+  return ofArray(expression, conditions.join(' AND '));
+}
+
+function compileContainsAny(context: SqlContext, expression: string, values: readonly JsonValue[]): string {
+  if (values.length === 0) return 'false';
+  const conditions = values.map((value) =>
+    isJsonArray(value) ? hasElement(context, expression, value) : `${expression} @> ${jsonb(context, [value])}`,
+  );
+  return ofArray(expression, conditions.join(' OR '));
+}
+
+function hasElement(context: SqlContext, expression: string, value: JsonValue): string {
+  return `EXISTS (SELECT FROM jsonb_array_elements(${expression}) AS a (item) WHERE a.item = ${jsonb(context, value)})`;
+}
+
+function ofArray(expression: string, condition: string): string {
+  return `(CASE jsonb_typeof(${expression}) WHEN 'array' THEN ${condition} ELSE false END)`;
+}

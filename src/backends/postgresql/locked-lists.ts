@@ -1,0 +1,171 @@
+// The lists that a unit of work has locked. While it holds the row of a list nobody else changes the list, so what it
+// has read there stays true; the unit keeps it, counts its own writes on, and writes the row once.
+import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
+import { StoredObject as Stored } from '../../core/objects/stored.ts';
+import { prepared, type Row } from './connection.ts';
+import type { PostgresUnit } from './unit.ts';
+
+/** What is stored under an id. */
+export interface Entry {
+  readonly object: StoredObject | undefined;
+  readonly tombstone: Tombstone | undefined;
+}
+
+export class LockedList {
+  readonly key: ListKey;
+  /** Internal number, under which objects and tombstones are kept. */
+  readonly list: string;
+  readonly entries = new Map<string, Entry>();
+  /** `undefined` when the list was never read nor written. */
+  clock: number | undefined;
+  live: number;
+  dead: number;
+  isChanged = false;
+
+  constructor(key: ListKey, [list, clock, live, dead]: Row) {
+    this.key = key;
+    this.list = list!;
+    this.clock = typeof clock === 'string' ? Number(clock) : undefined;
+    this.live = Number(live);
+    this.dead = Number(dead);
+  }
+
+  /** Moves the clock forward, never back, and changes the counts. */
+  change(clock: number, counts: { readonly live?: number; readonly dead?: number } = {}): void {
+    this.clock = Math.max(this.clock ?? clock, clock);
+    this.live += counts.live ?? 0;
+    this.dead += counts.dead ?? 0;
+    this.isChanged = true;
+  }
+}
+
+const absent: Entry = { object: undefined, tombstone: undefined };
+
+// Locking and reading are two statements on purpose: the second one sees what was committed while the first one waited.
+const lockRow = prepared(
+  'lock-list',
+  'SELECT list, clock, live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE',
+);
+const readEntry = prepared(
+  'read-entry',
+  `SELECT o.last_modified, o.data, t.last_modified FROM coffer_lists l
+  LEFT JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list AND o.id = $3
+  LEFT JOIN coffer_tombstones t ON t.parent = l.parent AND t.list = l.list AND t.id = $3
+  WHERE l.parent = $1 AND l.kind = $2`,
+);
+const insertRow = prepared(
+  'insert-list',
+  'INSERT INTO coffer_lists (parent, kind) VALUES ($1, $2) ON CONFLICT (parent, kind) DO NOTHING',
+);
+const updateRow = prepared(
+  'update-list',
+  'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5 WHERE parent = $1 AND kind = $2',
+);
+
+export class LockedLists {
+  readonly #unit: PostgresUnit;
+  readonly #lists = new Map<string, LockedList>();
+  /** Everything that was ever asked for. */
+  readonly #wanted = new Map<string, ListKey>();
+
+  constructor(unit: PostgresUnit) {
+    this.#unit = unit;
+    unit.beforeCommit(() => this.settle());
+    unit.reportLists(() => [...this.#wanted.values()]);
+  }
+
+  /** Locks the list, which is created without a clock when it is not there yet, and reads what is under the id. */
+  async lock(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry }> {
+    const found = await this.find(key, id);
+    if (found !== undefined) return found;
+    this.#unit.send('storage', insertRow, [key.parent, key.kind]);
+    const created = await this.find(key, id);
+    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
+    return created;
+  }
+
+  /** The same for a list that need not be there. */
+  async find(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry } | undefined> {
+    const name = nameOf(key);
+    const known = this.#lists.get(name);
+    if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
+    this.#wanted.set(name, key);
+    const [rows, entries] = await Promise.all([
+      this.#unit.run('storage', lockRow, [key.parent, key.kind]),
+      this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
+    ]);
+    const list = this.#keep(key, rows.rows[0]);
+    return list === undefined ? undefined : { list, entry: keepEntry(list, id, entries.rows[0]) };
+  }
+
+  /** Locks the list alone; `undefined` when it is not there. */
+  async findList(key: ListKey): Promise<LockedList | undefined> {
+    const name = nameOf(key);
+    const known = this.#lists.get(name);
+    if (known !== undefined) return known;
+    this.#wanted.set(name, key);
+    const { rows } = await this.#unit.run('storage', lockRow, [key.parent, key.kind]);
+    return this.#keep(key, rows[0]);
+  }
+
+  /** Locks the list alone, creating it without a clock. */
+  async lockList(key: ListKey): Promise<LockedList> {
+    const found = await this.findList(key);
+    if (found !== undefined) return found;
+    this.#unit.send('storage', insertRow, [key.parent, key.kind]);
+    const created = await this.findList(key);
+    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
+    return created;
+  }
+
+  /** Sends the rows of lists that have changed. */
+  settle(): void {
+    for (const list of this.#lists.values()) {
+      if (!list.isChanged) continue;
+      list.isChanged = false;
+      const { parent, kind } = list.key;
+      this.#unit.send('storage', updateRow, [parent, kind, list.clock ?? null, list.live, list.dead]);
+    }
+  }
+
+  /** Settles, and forgets everything, because a statement is about to change lists without their names. */
+  forget(): void {
+    this.settle();
+    this.#lists.clear();
+  }
+
+  async #entryOf(list: LockedList, id: string): Promise<Entry> {
+    const known = list.entries.get(id);
+    if (known !== undefined) return known;
+    const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);
+    return keepEntry(list, id, rows[0]);
+  }
+
+  #keep(key: ListKey, row: Row | undefined): LockedList | undefined {
+    if (row === undefined) return undefined;
+    // Somebody else may have kept it while this one waited for the answer.
+    const name = nameOf(key);
+    const list = this.#lists.get(name) ?? new LockedList(key, row);
+    this.#lists.set(name, list);
+    return list;
+  }
+}
+
+function nameOf({ kind, parent }: ListKey): string {
+  return `${kind} ${parent}`;
+}
+
+function keepEntry(list: LockedList, id: string, row: Row | undefined): Entry {
+  const known = list.entries.get(id);
+  if (known !== undefined) return known;
+  const entry = row === undefined ? absent : entryOf(id, row);
+  list.entries.set(id, entry);
+  return entry;
+}
+
+function entryOf(id: string, [modified, data, deleted]: Row): Entry {
+  return {
+    object: typeof data === 'string' ? new Stored(id, Number(modified), data) : undefined,
+    tombstone: typeof deleted === 'string' ? { id, lastModified: Number(deleted), deleted: true } : undefined,
+  };
+}

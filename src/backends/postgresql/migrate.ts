@@ -1,0 +1,105 @@
+// Brings a component's tables up to date, and tells what is missing. Which version a database has stands in a table of
+// its own.
+import type { ConnectionPool } from './connection-pool.ts';
+import type { Connection } from './connection.ts';
+import { translateError, type BackendName } from './errors.ts';
+import type { Component, Migration } from './schema.ts';
+
+const createVersions = `CREATE TABLE IF NOT EXISTS coffer_versions (
+  component text COLLATE "C" PRIMARY KEY,
+  version integer NOT NULL
+)`;
+
+/** Any number will do, as long as nobody else uses it for something else. */
+const lockNumber = 4_702_111_234;
+
+/**
+ * Does what `initializeSchema` of the contracts promises.
+ *
+ * @throws BackendUnavailable; Error when a newer version has migrated the database
+ */
+export async function initializeComponent(
+  pool: ConnectionPool,
+  backend: BackendName,
+  component: Component,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<readonly string[]> {
+  const connection = await pool.takeForUnit();
+  try {
+    await requireUnicode(connection);
+    return dryRun ? await listPending(connection, component) : await migrate(connection, component);
+  } catch (error) {
+    throw translateError(error, backend);
+  } finally {
+    connection.release();
+  }
+}
+
+/** Another encoding could not hold all that clients send. */
+async function requireUnicode(connection: Connection): Promise<void> {
+  const [row] = (await connection.run({ text: 'SHOW server_encoding' })).rows;
+  if (row?.[0] === 'UTF8') return;
+  throw new Error(`The PostgreSQL database has the encoding ${row?.[0]}: create one with the encoding UTF8`);
+}
+
+async function listPending(connection: Connection, component: Component): Promise<readonly string[]> {
+  const version = await readVersion(connection, component);
+  return component.migrations.slice(version).map((migration) => describe(component, migration));
+}
+
+async function migrate(connection: Connection, component: Component): Promise<readonly string[]> {
+  const done: string[] = [];
+  for (;;) {
+    const line = await migrateOnce(connection, component);
+    if (line === undefined) return done;
+    done.push(line);
+  }
+}
+
+/** Does the next migration, if there is one left, in a transaction of its own. */
+async function migrateOnce(connection: Connection, component: Component): Promise<string | undefined> {
+  const { name, migrations } = component;
+  // Nothing to wait for when there is nothing to do, as at most starts.
+  if ((await readVersion(connection, component)) === migrations.length) return undefined;
+  await connection.run({ text: 'BEGIN' });
+  try {
+    await connection.run({ text: `SELECT pg_advisory_xact_lock(${lockNumber})` });
+    await connection.run({ text: createVersions });
+    const version = await readVersion(connection, component);
+    const migration = migrations[version];
+    if (migration !== undefined) {
+      await connection.run({ text: `SET LOCAL statement_timeout = 0; ${migration.sql}` });
+      await connection.run(
+        {
+          text: `INSERT INTO coffer_versions (component, version) VALUES ($1, $2)
+            ON CONFLICT (component) DO UPDATE SET version = excluded.version`,
+        },
+        [name, version + 1],
+      );
+    }
+    await connection.run({ text: 'COMMIT' });
+    return migration === undefined ? undefined : describe(component, migration);
+  } catch (error) {
+    await connection.run({ text: 'ROLLBACK' }).catch(() => {});
+    throw error;
+  }
+}
+
+/** How many migrations the database has seen. */
+async function readVersion(connection: Connection, { name, migrations }: Component): Promise<number> {
+  const exists = await connection.run({ text: `SELECT to_regclass('coffer_versions') IS NOT NULL` });
+  if (exists.rows[0]?.[0] !== 't') return 0;
+  const found = await connection.run({ text: 'SELECT version FROM coffer_versions WHERE component = $1' }, [name]);
+  const version = Number(found.rows[0]?.[0] ?? 0);
+  if (version > migrations.length) {
+    throw new Error(
+      `The PostgreSQL database has version ${version} of the ${name} tables, but this version of Coffer knows ` +
+        `${migrations.length} at most: run the version that migrated it, or a later one`,
+    );
+  }
+  return version;
+}
+
+function describe({ name, migrations }: Component, migration: Migration): string {
+  return `PostgreSQL ${name} tables, version ${migrations.indexOf(migration) + 1}: ${migration.summary}`;
+}

@@ -1,0 +1,90 @@
+// One page of a list, or the number of what is selected, as one statement: the clock and the entries come from one
+// snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
+import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
+import { isIdField, isTimestampField } from '../sql/timestamp-range.ts';
+import type { Row } from './connection.ts';
+import type { Dialect } from './dialect.ts';
+import { fieldSql } from './filter-sql.ts';
+import { Parameters, type Compiled } from './parameters.ts';
+import { selectSources, type SourceSql } from './selection.ts';
+import { orderSql, type SqlContext } from './value-sql.ts';
+
+/**
+ * A page: rows of clock, id, timestamp and text, one more than wanted when more follow, and one row without an id when
+ * the list is there but nothing is selected.
+ */
+export function compilePage(dialect: Dialect, list: ListKey, query: PageQuery, includeDeleted: boolean): Compiled {
+  const context: SqlContext = { dialect, parameters: new Parameters() };
+  const isList = listCondition(context, list);
+  const sort = significantKeys(query.sort);
+  const sources = selectSources(context, query, includeDeleted, { sort, after: query.after });
+  const order = orderBy(context, sort);
+  const limit = query.limit + 1;
+  const arms = sources.map(
+    (source) => `(SELECT * ${selectKeys(context, source, sort)} ORDER BY ${order} LIMIT ${limit})`,
+  );
+  const rows =
+    arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
+  const text = `SELECT l.clock, k.id, k.last_modified, k.data FROM coffer_lists l
+    LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`;
+  return context.parameters.bind(text);
+}
+
+/** Reads the rows of `compilePage`. */
+export function readPage(
+  rows: readonly Row[],
+  limit: number,
+): { readonly timestamp: number | undefined; readonly entries: readonly StoredEntry[]; readonly more: boolean } {
+  const clock = rows[0]?.[0];
+  const entries = rows.slice(0, limit).flatMap(entryOf);
+  return { timestamp: typeof clock === 'string' ? Number(clock) : undefined, entries, more: rows.length > limit };
+}
+
+/** The number of selected entries. */
+export function compileCount(dialect: Dialect, list: ListKey, selection: Selection, includeDeleted: boolean): Compiled {
+  const context: SqlContext = { dialect, parameters: new Parameters() };
+  const isList = listCondition(context, list);
+  const counts = selectSources(context, selection, includeDeleted).map(
+    ({ fromWhere }) => `(SELECT count(*) ${fromWhere})`,
+  );
+  return context.parameters.bind(`SELECT ${counts.join(' + ')} FROM coffer_lists l WHERE ${isList}`);
+}
+
+/** The condition for the row `l` of a list. */
+export function listCondition({ parameters }: SqlContext, { parent, kind }: ListKey): string {
+  return `l.parent = ${parameters.add(parent, 'text')} AND l.kind = ${parameters.add(kind, 'text')}`;
+}
+
+function entryOf([, id, lastModified, data]: Row): readonly StoredEntry[] {
+  if (typeof id !== 'string') return [];
+  const time = Number(lastModified);
+  return [typeof data === 'string' ? new StoredObject(id, time, data) : { id, lastModified: time, deleted: true }];
+}
+
+/** Nothing after a key that is unique in the list matters. */
+function significantKeys(sort: readonly SortKey[]): readonly SortKey[] {
+  const unique = sort.findIndex(({ field }) => isIdField(field) || isTimestampField(field));
+  return unique === -1 ? sort : sort.slice(0, unique + 1);
+}
+
+/** The entries of a table with the values of the sort keys, as `k`. */
+function selectKeys(context: SqlContext, { source, fromWhere }: SourceSql, sort: readonly SortKey[]): string {
+  const columns = ['e.id', 'e.last_modified', source === 'objects' ? 'e.data' : 'NULL::text AS data'];
+  for (const [index, { field }] of sort.entries()) {
+    if (isIdField(field) || isTimestampField(field)) continue;
+    columns.push(`${fieldSql(context, source, field) ?? 'NULL::jsonb'} AS key${index}`);
+  }
+  return `FROM (SELECT ${columns.join(', ')} ${fromWhere}) k`;
+}
+
+function orderBy(context: SqlContext, sort: readonly SortKey[]): string {
+  return sort
+    .flatMap(({ field, direction }, index) => {
+      const way = direction === 'ascending' ? 'ASC' : 'DESC';
+      if (isTimestampField(field)) return `k.last_modified ${way}`;
+      if (isIdField(field)) return `k.id ${way}`;
+      return orderSql(context, `k.key${index}`, direction);
+    })
+    .join(', ');
+}

@@ -1,0 +1,147 @@
+// The writing half of the permission contract, inside a unit of work. Nobody needs the answer to any of these, so they
+// are sent and cost no time of their own.
+import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
+import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
+import type { UnitAccess } from './access.ts';
+import { prepared, type SqlValue, type Statement } from './connection.ts';
+import { PostgresPermissionReader } from './permission-reader.ts';
+import { keyOfText } from './text-key.ts';
+
+const addMembership = prepared(
+  'add-membership',
+  'INSERT INTO coffer_memberships (user_key, principal) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+);
+const removeMembership = prepared(
+  'remove-membership',
+  'DELETE FROM coffer_memberships WHERE user_key = $1 AND principal = $2',
+);
+const removeMembers = prepared('remove-members', 'DELETE FROM coffer_memberships WHERE principal = $1');
+const removeMembersFrom = prepared('remove-members-from', 'DELETE FROM coffer_memberships WHERE principal >= $1');
+const removeMembersBetween = prepared(
+  'remove-members-between',
+  'DELETE FROM coffer_memberships WHERE principal >= $1 AND principal < $2',
+);
+
+const addFolder = prepared('add-folder', 'INSERT INTO coffer_folders (parent) VALUES ($1) ON CONFLICT DO NOTHING');
+const addEntries = prepared(
+  'add-entries',
+  `INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal)
+  SELECT f.parent, f.folder, $2, b.permission, b.principal_key, b.principal
+  FROM coffer_folders f CROSS JOIN unnest($3::text[], $4::text[], $5::text[]) AS b (permission, principal_key, principal)
+  WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
+);
+const ofFolder = 'USING coffer_folders f WHERE f.parent = $1 AND e.parent = f.parent AND e.folder = f.folder';
+const removePrincipal = prepared(
+  'remove-from-entry',
+  `DELETE FROM coffer_entries e ${ofFolder} AND e.name = $2 AND e.permission = $3 AND e.principal_key = $4`,
+);
+const removeEntries = prepared(
+  'remove-entries',
+  `DELETE FROM coffer_entries e ${ofFolder} AND e.name = $2 AND e.permission = ANY ($3::text[])`,
+);
+const removeObjects = prepared(
+  'remove-objects',
+  `DELETE FROM coffer_entries e ${ofFolder} AND e.name = ANY ($2::text[])`,
+);
+const removeFromAll = prepared('remove-from-all-entries', 'DELETE FROM coffer_entries WHERE principal_key = $1');
+
+const doomFolders = (name: string, condition: string): Statement =>
+  prepared(
+    name,
+    `WITH gone AS (DELETE FROM coffer_folders WHERE ${condition} RETURNING parent, folder)
+    INSERT INTO coffer_doomed_folders (parent, folder) SELECT parent, folder FROM gone`,
+  );
+const doomFoldersBelow = doomFolders('doom-folders-below', 'parent >= $1 AND parent < $2');
+const doomAllFolders = doomFolders('doom-all-folders', 'true');
+const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
+
+export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
+  readonly #announceDoomed: () => void;
+
+  constructor(access: UnitAccess, announceDoomed: () => void) {
+    super(access);
+    this.#announceDoomed = announceDoomed;
+  }
+
+  async addUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#send(addMembership, keyOfText(userId), principal);
+  }
+
+  async removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#send(removeMembership, keyOfText(userId), principal);
+  }
+
+  async removePrincipal(principal: string): Promise<void> {
+    this.#send(removeMembers, principal);
+  }
+
+  async removePrincipalsBelow(prefix: string): Promise<void> {
+    const { low, high } = rangeOfPrefix(prefix);
+    if (high === undefined) this.#send(removeMembersFrom, low);
+    else this.#send(removeMembersBetween, low, high);
+  }
+
+  async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#add(objectId, { [permission]: [principal] });
+  }
+
+  async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    const { folder, name } = splitObjectId(objectId);
+    this.#send(removePrincipal, folder, name, permission, keyOfText(principal));
+  }
+
+  async removePrincipalFromAces(principal: string): Promise<void> {
+    this.#send(removeFromAll, keyOfText(principal));
+  }
+
+  async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+    const { folder, name } = splitObjectId(objectId);
+    this.#send(removeEntries, folder, name, Object.keys(permissions));
+    this.#add(objectId, permissions);
+  }
+
+  async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+    const names = new Map<string, string[]>();
+    for (const { folder, name } of objectIds.map(splitObjectId)) {
+      const known = names.get(folder);
+      if (known === undefined) names.set(folder, [name]);
+      else known.push(name);
+    }
+    for (const [folder, all] of names) this.#send(removeObjects, folder, all);
+  }
+
+  /** Takes the folders away and leaves their entries, which nobody can reach any more, to the background. */
+  async deletePermissionsBelow(uri: string): Promise<void> {
+    const { low, high } = rangeBelow(uri);
+    this.#send(doomFoldersBelow, low, high);
+    this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  async flush(): Promise<void> {
+    this.#send(doomAllFolders);
+    this.#send(removeAllMemberships);
+    this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  #add(objectId: string, permissions: ObjectPermissions): void {
+    const { folder, name } = splitObjectId(objectId);
+    const entries = Object.entries(permissions).flatMap(([permission, principals]) =>
+      principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
+    );
+    if (entries.length === 0) return;
+    this.#send(addFolder, folder);
+    this.#send(
+      addEntries,
+      folder,
+      name,
+      entries.map(({ permission }) => permission),
+      entries.map(({ key }) => key),
+      entries.map(({ principal, key }) => (key === principal ? null : principal)),
+    );
+  }
+
+  #send(statement: Statement, ...values: readonly SqlValue[]): void {
+    this.access.send(statement, values);
+  }
+}

@@ -1,0 +1,155 @@
+// The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
+// and under a lock, so that any number of processes may migrate at once.
+
+export interface Migration {
+  /** What is done, for the operator. */
+  readonly summary: string;
+  readonly sql: string;
+}
+
+/** A set of tables with a version of its own. */
+export interface Component {
+  readonly name: 'database' | 'cache';
+  /** Add at the end; never change what has been released. */
+  readonly migrations: readonly Migration[];
+}
+
+// All names start with `coffer_`, so that the tables may live beside those of others. Everything of one parent stands
+// under one key, the first column of each table, so that a distributed server can keep it together.
+
+/** Storage and permissions. */
+export const databaseComponent: Component = {
+  name: 'database',
+  migrations: [
+    {
+      summary: 'create the tables of lists, objects, tombstones and permissions',
+      sql: `
+        -- Numbers of lists and folders. Emptied with its parent, a list gets a new number, and what is stored under the
+        -- old one is deleted later.
+        CREATE SEQUENCE coffer_numbers AS bigint;
+
+        -- The row of a list is the right to its next timestamp: who has locked it may write to the list.
+        CREATE TABLE coffer_lists (
+          parent text COLLATE "C" NOT NULL,
+          kind text COLLATE "C" NOT NULL,
+          list bigint NOT NULL DEFAULT nextval('coffer_numbers'),
+          -- The highest timestamp ever given; NULL when the list was only locked so far.
+          clock bigint,
+          -- How many objects and tombstones there are.
+          live bigint NOT NULL DEFAULT 0,
+          dead bigint NOT NULL DEFAULT 0,
+          PRIMARY KEY (parent, kind)
+        ) WITH (fillfactor = 50);
+        CREATE INDEX coffer_lists_by_kind ON coffer_lists (kind);
+
+        -- Timestamps are unique in a list because only one writer at a time may give them. An index that says so would
+        -- make each change of a timestamp wait for those who merely hold the object.
+        CREATE TABLE coffer_objects (
+          parent text COLLATE "C" NOT NULL,
+          list bigint NOT NULL,
+          id text COLLATE "C" NOT NULL,
+          last_modified bigint NOT NULL,
+          -- What came in, byte for byte, and the same for filters and sorting.
+          data text NOT NULL,
+          attributes jsonb NOT NULL,
+          PRIMARY KEY (parent, list, id)
+        );
+        CREATE INDEX coffer_objects_by_time ON coffer_objects (parent, list, last_modified);
+
+        CREATE TABLE coffer_tombstones (
+          parent text COLLATE "C" NOT NULL,
+          list bigint NOT NULL,
+          id text COLLATE "C" NOT NULL,
+          last_modified bigint NOT NULL,
+          PRIMARY KEY (parent, list, id)
+        );
+        CREATE INDEX coffer_tombstones_by_time ON coffer_tombstones (parent, list, last_modified);
+
+        -- The groups that users are in.
+        CREATE TABLE coffer_memberships (
+          user_key text COLLATE "C" NOT NULL,
+          principal text COLLATE "C" NOT NULL,
+          PRIMARY KEY (user_key, principal)
+        );
+        CREATE INDEX coffer_memberships_by_principal ON coffer_memberships (principal);
+
+        -- The id of an object is the folder it lies in, up to the last slash, and a name there.
+        CREATE TABLE coffer_folders (
+          parent text COLLATE "C" PRIMARY KEY,
+          folder bigint NOT NULL DEFAULT nextval('coffer_numbers')
+        );
+        CREATE TABLE coffer_entries (
+          parent text COLLATE "C" NOT NULL,
+          folder bigint NOT NULL,
+          name text COLLATE "C" NOT NULL,
+          permission text COLLATE "C" NOT NULL,
+          -- Shortened when it is too long for an index; then the whole stands beside it.
+          principal_key text COLLATE "C" NOT NULL,
+          principal text COLLATE "C",
+          PRIMARY KEY (parent, folder, name, permission, principal_key)
+        );
+        CREATE INDEX coffer_entries_by_principal ON coffer_entries (principal_key, parent, permission);
+
+        -- What the background work still has to delete.
+        CREATE TABLE coffer_doomed_lists (
+          parent text COLLATE "C" NOT NULL,
+          list bigint NOT NULL,
+          PRIMARY KEY (parent, list)
+        );
+        CREATE TABLE coffer_doomed_folders (
+          parent text COLLATE "C" NOT NULL,
+          folder bigint NOT NULL,
+          PRIMARY KEY (parent, folder)
+        );
+
+        -- Arrays and objects are ordered by jsonb as the protocol wants it, but for the texts in them, which follow the
+        -- language of the database. This writes every text as three digits for each of its bytes, whose order is the
+        -- same in all languages.
+        CREATE FUNCTION coffer_comparable_text(value text) RETURNS text LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+          SELECT coalesce(string_agg(lpad(get_byte(convert_to(value, 'UTF8'), n)::text, 3, '0'), '' ORDER BY n), '')
+          FROM generate_series(0, octet_length(value) - 1) AS n
+        $$;
+        CREATE FUNCTION coffer_comparable(value jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+          BEGIN
+            CASE jsonb_typeof(value)
+              WHEN 'string' THEN
+                RETURN to_jsonb(coffer_comparable_text(value #>> '{}'));
+              WHEN 'array' THEN
+                RETURN (
+                  SELECT coalesce(jsonb_agg(coffer_comparable(e.item) ORDER BY e.place), '[]')
+                  FROM jsonb_array_elements(value) WITH ORDINALITY AS e (item, place)
+                );
+              WHEN 'object' THEN
+                RETURN (
+                  SELECT coalesce(jsonb_object_agg(coffer_comparable_text(e.key), coffer_comparable(e.item)), '{}')
+                  FROM jsonb_each(value) AS e (key, item)
+                );
+              ELSE
+                RETURN value;
+            END CASE;
+          END
+        $$;
+      `,
+    },
+  ],
+};
+
+/** The cache. */
+export const cacheComponent: Component = {
+  name: 'cache',
+  migrations: [
+    {
+      summary: 'create the table of the cache',
+      sql: `
+        -- Not worth the log: a cache may be lost with the server.
+        CREATE UNLOGGED TABLE coffer_cache (
+          key text COLLATE "C" PRIMARY KEY,
+          value text NOT NULL,
+          -- Milliseconds since 1970 UTC, with fractions.
+          expires_at double precision NOT NULL
+        );
+        CREATE INDEX coffer_cache_by_expiry ON coffer_cache (expires_at);
+      `,
+    },
+  ],
+};

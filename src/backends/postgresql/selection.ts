@@ -1,0 +1,77 @@
+// What a query selects from one list, as SQL: for each table the rows `e` of the list `l`, and the conditions on them.
+import type { Filter, PagePosition, Selection, SortKey } from '../../core/query/ast.ts';
+import { isIdField, isTimestampField, rangeAfter, splitTimestampRange } from '../sql/timestamp-range.ts';
+import { fieldSql, filterSql, type Source } from './filter-sql.ts';
+import { compareSql, type SqlContext } from './value-sql.ts';
+
+/** `FROM … WHERE …` for the selected rows of one table. */
+export interface SourceSql {
+  readonly source: Source;
+  readonly fromWhere: string;
+}
+
+export interface PageStart {
+  readonly sort: readonly SortKey[];
+  /** Only what comes strictly after this. */
+  readonly after?: PagePosition | undefined;
+}
+
+/** The sources of a query inside a statement in which `l` is the row of the list. */
+export function selectSources(
+  context: SqlContext,
+  selection: Selection,
+  includeDeleted: boolean,
+  start?: PageStart,
+): readonly SourceSql[] {
+  const { range, rest, after } = narrow(selection.filters, start);
+  const { parameters } = context;
+  const conditions = ['e.parent = l.parent', 'e.list = l.list'];
+  const [low, high] = [range.low, range.high].map((bound) => parameters.add(asBigint(bound), 'bigint'));
+  conditions.push(`e.last_modified BETWEEN ${low} AND ${high}`);
+  if (selection.ids !== undefined) conditions.push(`e.id = ANY (${parameters.add(selection.ids, 'text[]')})`);
+  const sources: readonly Source[] = includeDeleted ? ['objects', 'tombstones'] : ['objects'];
+  return sources.map((source) => {
+    const own = rest.map((filter) => filterSql(context, source, filter));
+    const beyond = after === undefined ? [] : [afterSql(context, source, after)];
+    return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own, ...beyond].join(' AND ')}` };
+  });
+}
+
+/** Bounds on the timestamp become a range, which an index serves; so does the place to continue after, if it is one. */
+function narrow(
+  filters: readonly Filter[],
+  start: PageStart | undefined,
+): ReturnType<typeof splitTimestampRange> & { readonly after?: Required<PageStart> | undefined } {
+  const { range, rest } = splitTimestampRange(filters);
+  if (start?.after === undefined) return { range, rest };
+  const [key] = start.sort;
+  const [value] = start.after;
+  if (key !== undefined && isTimestampField(key.field) && typeof value === 'number') {
+    return { range: rangeAfter(range, key.direction, value), rest };
+  }
+  return { range, rest, after: { sort: start.sort, after: start.after } };
+}
+
+/** Bounds far beyond all timestamps would be beyond the type as well. */
+function asBigint(bound: number): number {
+  const limit = Number.MAX_SAFE_INTEGER;
+  return Math.max(-1, Math.min(bound, limit));
+}
+
+/** Whether the row comes strictly after the position: beyond it in one key, and equal in all keys before that one. */
+function afterSql(context: SqlContext, source: Source, { sort, after }: Required<PageStart>): string {
+  const alternatives: string[] = [];
+  const equal: string[] = [];
+  for (const [index, { field, direction }] of sort.entries()) {
+    const value = after?.[index];
+    const operator = direction === 'ascending' ? 'gt' : 'lt';
+    if (isIdField(field) && typeof value === 'string') {
+      alternatives.push([...equal, filterSql(context, source, { field, operator, value })].join(' AND '));
+      break;
+    }
+    const expression = fieldSql(context, source, field) ?? 'NULL::jsonb';
+    alternatives.push([...equal, compareSql(context, expression, operator, value)].join(' AND '));
+    equal.push(compareSql(context, expression, 'eq', value));
+  }
+  return `(${alternatives.map((alternative) => `(${alternative})`).join(' OR ')})`;
+}

@@ -1,0 +1,215 @@
+// The writing half of the storage contract, for single objects. Every check is made under the lock of the list and
+// before the first change of an operation, so no statement that changes something can fail for a reason of its own.
+import type { Clock } from '../../base/clock.ts';
+import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import type { UnitAccess } from './access.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
+import { prepared } from './connection.ts';
+import { findJsonbText } from './jsonb-text.ts';
+import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
+import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
+
+// Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
+const holdObject = prepared(
+  'hold-object',
+  `SELECT o.last_modified, o.data FROM coffer_lists l
+  JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+  WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`,
+);
+const findHolder = prepared(
+  'find-holder',
+  `SELECT id FROM coffer_objects WHERE parent = $1 AND list = $2 AND last_modified = $3
+  UNION ALL SELECT id FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND last_modified = $3`,
+);
+const insertObject = prepared(
+  'insert-object',
+  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+  VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
+);
+const updateObject = prepared(
+  'update-object',
+  `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
+  WHERE parent = $1 AND list = $2 AND id = $3`,
+);
+const deleteObject = prepared(
+  'delete-object',
+  'DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = $3',
+);
+const insertTombstone = prepared(
+  'insert-tombstone',
+  'INSERT INTO coffer_tombstones (parent, list, id, last_modified) VALUES ($1, $2, $3, $4)',
+);
+const deleteTombstone = prepared(
+  'delete-tombstone',
+  'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
+);
+const buryObjects = prepared(
+  'bury-objects',
+  `WITH gone AS (DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = ANY ($3::text[]))
+  INSERT INTO coffer_tombstones (parent, list, id, last_modified)
+  SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
+);
+
+export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
+  readonly #clock: Clock;
+  readonly #lists: LockedLists;
+  readonly #announceDoomed: () => void;
+
+  constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
+    super(access);
+    this.#clock = clock;
+    this.#lists = lists;
+    this.#announceDoomed = announceDoomed;
+  }
+
+  async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const { rows } = await this.access.run(holdObject, [list.parent, list.kind, id]);
+    return objectOf(id, rows[0]);
+  }
+
+  async lock(list: ListKey, id?: string): Promise<LockedState> {
+    if (id === undefined) {
+      const { clock } = await this.#lists.lockList(list);
+      return { timestamp: clock, object: undefined, tombstone: undefined };
+    }
+    const { list: locked, entry } = await this.#lists.lock(list, id);
+    return { timestamp: locked.clock, ...entry };
+  }
+
+  async touch(list: ListKey): Promise<number> {
+    const locked = await this.#lists.lockList(list);
+    if (locked.clock === undefined) locked.change(this.#clock.now());
+    return locked.clock!;
+  }
+
+  async create(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    const { list, entry } = await this.#lists.lock(key, id);
+    if (entry.object !== undefined) throw new UnicityError('id');
+    return this.#put(list, entry, id, text, lastModified);
+  }
+
+  async update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    const { list, entry } = await this.#lists.lock(key, id);
+    return this.#put(list, entry, id, text, lastModified);
+  }
+
+  async delete(
+    key: ListKey,
+    id: string,
+    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+  ): Promise<Deletion | undefined> {
+    const { lastModified: given, keepTombstone = true } = options;
+    const found = await this.#lists.find(key, id);
+    const old = found?.entry.object;
+    if (found === undefined || old === undefined) return undefined;
+    const { list } = found;
+    const lastModified = await this.#nextTimestamp(list, given, id);
+    const tombstone = { id, lastModified, deleted: true } as const;
+    this.access.send(deleteObject, [key.parent, list.list, id]);
+    if (keepTombstone) this.access.send(insertTombstone, [key.parent, list.list, id, lastModified]);
+    list.change(lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
+    list.entries.set(id, { object: undefined, tombstone: keepTombstone ? tombstone : undefined });
+    return { old, tombstone };
+  }
+
+  async deleteAll(
+    key: ListKey,
+    query: PageQuery,
+  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+    const list = await this.#lists.findList(key);
+    if (list === undefined) return { deletions: [], more: false };
+    this.access.settle();
+    const { entries, more } = await selectPage(this.access, key, query, false);
+    const now = this.#clock.now();
+    let lastModified = list.clock;
+    const deletions: Deletion[] = [];
+    for (const old of entries) {
+      if (!(old instanceof StoredObject)) continue;
+      lastModified = nextAfter(lastModified, now);
+      deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
+    }
+    if (lastModified === undefined || deletions.length === 0) return { deletions, more };
+    const ids = deletions.map(({ old }) => old.id);
+    const times = deletions.map(({ tombstone }) => tombstone.lastModified);
+    this.access.send(buryObjects, [key.parent, list.list, ids, times]);
+    list.change(lastModified, { live: -deletions.length, dead: deletions.length });
+    for (const { tombstone } of deletions) list.entries.set(tombstone.id, { object: undefined, tombstone });
+    return { deletions, more };
+  }
+
+  async deleteChildren(uri: string): Promise<void> {
+    this.#lists.forget();
+    await deleteBelow(this.access, uri, this.#clock.now());
+    this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  purgeDeleted(options: PurgeOptions = {}): Promise<number> {
+    this.#lists.forget();
+    return purgeTombstones(this.access, options);
+  }
+
+  async trimObjects(key: ListKey, selection: Selection, maxObjects: number): Promise<number> {
+    const list = await this.#lists.findList(key);
+    if (list === undefined || list.live <= maxObjects) return 0;
+    const trimmed = await trimList(this.access, key, selection, maxObjects);
+    list.change(list.clock ?? this.#clock.now(), { live: -trimmed });
+    list.entries.clear();
+    return trimmed;
+  }
+
+  async flush(): Promise<void> {
+    this.#lists.forget();
+    await flushStorage(this.access);
+    this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  /** Stores a live object in place of the object or tombstone of that id. */
+  async #put(
+    list: LockedList,
+    entry: Entry,
+    id: string,
+    text: string,
+    given: number | undefined,
+  ): Promise<StoredObject> {
+    const lastModified = await this.#nextTimestamp(list, given, id);
+    const { parent } = list.key;
+    const statement = entry.object === undefined ? insertObject : updateObject;
+    this.access.send(statement, [parent, list.list, id, lastModified, text, findJsonbText(text) ?? null]);
+    if (entry.tombstone !== undefined) this.access.send(deleteTombstone, [parent, list.list, id]);
+    list.change(lastModified, {
+      live: entry.object === undefined ? 1 : 0,
+      dead: entry.tombstone === undefined ? 0 : -1,
+    });
+    const object = new StoredObject(id, lastModified, text);
+    list.entries.set(id, { object, tombstone: undefined });
+    return object;
+  }
+
+  /**
+   * The timestamp that a write to the object gets.
+   *
+   * @throws IntegrityError when another entry of the list has the one given
+   */
+  async #nextTimestamp(list: LockedList, given: number | undefined, id: string): Promise<number> {
+    const { clock } = list;
+    if (given === undefined || given === clock) return nextAfter(clock, this.#clock.now());
+    if (clock === undefined || given > clock) return given;
+    const { rows } = await this.access.run(findHolder, [list.key.parent, list.list, given]);
+    if (rows.some(([holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
+    return given;
+  }
+}
+
+/**
+ * The timestamp after this one, which is the time if that is later.
+ *
+ * @throws IntegrityError when a client has used up all timestamps with one far in the future
+ */
+function nextAfter(timestamp: number | undefined, now: number): number {
+  const next = timestamp === undefined ? now : Math.max(now, timestamp + 1);
+  if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
+  return next;
+}

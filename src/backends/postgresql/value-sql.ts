@@ -1,0 +1,102 @@
+// Comparisons of JSON values in the order of `compareValues`, as SQL on `jsonb`. PostgreSQL has nearly the same order:
+// it differs for texts (which follow the language of the database), for the empty array and for missing values (NULL).
+import type { JsonValue } from '../../base/json.ts';
+import type { Comparison } from '../../core/query/ast.ts';
+import { isJsonArray } from '../../core/query/compare.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Dialect } from './dialect.ts';
+import { jsonbText } from './jsonb-text.ts';
+import type { Parameters } from './parameters.ts';
+
+export interface SqlContext {
+  readonly parameters: Parameters;
+  readonly dialect: Dialect;
+}
+
+const operatorSql = { lt: '<', max: '<=', gt: '>', min: '>=' } as const;
+
+/**
+ * A condition, true or false and never NULL, on a `jsonb` expression that is NULL when the value is missing.
+ *
+ * @param value `undefined` is the missing value, above all others
+ */
+export function compareSql(
+  context: SqlContext,
+  expression: string,
+  operator: Comparison,
+  value: JsonValue | undefined,
+): string {
+  if (value === undefined) return compareWithMissing(expression, operator);
+  if (operator === 'eq') return `coalesce(${expression} = ${jsonb(context, value)}, false)`;
+  if (operator === 'not') return `(${expression} IS DISTINCT FROM ${jsonb(context, value)})`;
+  const sign = operatorSql[operator];
+  const isAbove = operator === 'gt' || operator === 'min';
+  if (typeof value === 'string') {
+    const text = `(${expression} #>> '{}') COLLATE "C" ${sign} ${context.parameters.add(value, 'text')}`;
+    return byType(expression, { string: text, null: String(!isAbove) }, isAbove);
+  }
+  if (isJsonArray(value) || isJsonObject(value)) {
+    const type = isJsonArray(value) ? 'array' : 'object';
+    const same = `${comparable(context, expression)} ${sign} ${comparable(context, jsonb(context, value))}`;
+    const above = type === 'array' ? { object: String(isAbove) } : {};
+    const below = type === 'array' ? scalarTypes : [...scalarTypes, 'array'];
+    return byType(
+      expression,
+      { [type]: same, ...Object.fromEntries(below.map((name) => [name, String(!isAbove)])), ...above },
+      isAbove,
+    );
+  }
+  // PostgreSQL puts the empty array below all scalars.
+  const wanted = jsonb(context, value);
+  return isAbove
+    ? `coalesce(${expression} ${sign} ${wanted} OR ${expression} = '[]', true)`
+    : `coalesce(${expression} ${sign} ${wanted} AND ${expression} <> '[]', false)`;
+}
+
+const scalarTypes = ['null', 'string', 'number', 'boolean'];
+
+function compareWithMissing(expression: string, operator: Comparison): string {
+  switch (operator) {
+    case 'eq':
+    case 'min':
+      return `(${expression} IS NULL)`;
+    case 'not':
+    case 'lt':
+      return `(${expression} IS NOT NULL)`;
+    case 'max':
+      return 'true';
+    case 'gt':
+      return 'false';
+  }
+}
+
+/** One condition for each type of the value; missing values and types not named are above. */
+function byType(expression: string, conditions: Readonly<Record<string, string>>, otherwise: boolean): string {
+  const branches = Object.entries(conditions).map(([type, condition]) => `WHEN '${type}' THEN ${condition}`);
+  return `(CASE jsonb_typeof(${expression}) ${branches.join(' ')} ELSE ${otherwise} END)`;
+}
+
+/** An array or object in a form that PostgreSQL orders as the protocol does. */
+function comparable({ dialect }: SqlContext, expression: string): string {
+  return dialect.ordersByCodePoint ? expression : `coffer_comparable(${expression})`;
+}
+
+/** The parameter for a JSON value. */
+export function jsonb({ parameters }: SqlContext, value: JsonValue): string {
+  return parameters.add(jsonbText(value), 'jsonb');
+}
+
+/** What rows are ordered by so that the expression's values come in the order of `compareValues`, missing ones last. */
+export function orderSql(
+  context: SqlContext,
+  expression: string,
+  direction: 'ascending' | 'descending',
+): readonly string[] {
+  const type = `jsonb_typeof(${expression})`;
+  const rank = `CASE ${type} WHEN 'null' THEN 0 WHEN 'string' THEN 1 WHEN 'number' THEN 2 WHEN 'boolean' THEN 3
+    WHEN 'array' THEN 4 WHEN 'object' THEN 5 ELSE 6 END`;
+  const text = `(CASE ${type} WHEN 'string' THEN ${expression} #>> '{}' END) COLLATE "C"`;
+  const scalar = `CASE ${type} WHEN 'number' THEN ${expression} WHEN 'boolean' THEN ${expression} END`;
+  const other = `CASE ${type} WHEN 'array' THEN ${comparable(context, expression)} WHEN 'object' THEN ${comparable(context, expression)} END`;
+  return [rank, text, scalar, other].map((key) => `${key} ${direction === 'ascending' ? 'ASC' : 'DESC'}`);
+}

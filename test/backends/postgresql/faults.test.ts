@@ -1,0 +1,195 @@
+// What clients see when the server restarts, dies, hangs or has no connection to give: refusals in bounded time, and
+// everything as before once it is back, without a restart of the service.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
+import type { ConnectionOptions } from '../../../src/backends/postgresql/connection-pool.ts';
+import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { startTestService } from '../../../src/testing/index.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { postgresqlSettings } from '../../support/backends.ts';
+import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
+import { PostgresServer } from '../../support/postgresql-server.ts';
+import { openCache, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
+
+const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const endSessions = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()';
+
+let server: PostgresServer;
+let url: string;
+
+beforeAll(async () => {
+  server = await PostgresServer.create();
+  url = server.url('postgres');
+  await migrateDatabase(url);
+});
+afterAll(() => server.remove());
+
+function open(options: Partial<ConnectionOptions> = {}): OpenPostgres {
+  const backends = openPostgres(systemClock, { url, timeoutSeconds: 5, ...options });
+  onTestFinished(() => backends.database.close());
+  return backends;
+}
+
+async function write({ database, storage }: OpenPostgres, id: string): Promise<void> {
+  await inUnit(database, (transaction) => storage.writer(transaction).update(list, id, '{}'));
+}
+
+/** Milliseconds until the promise has failed with this error. */
+async function timeToFail(promise: Promise<unknown>, error: typeof BackendUnavailable): Promise<number> {
+  const start = performance.now();
+  await expect(promise).rejects.toBeInstanceOf(error);
+  return performance.now() - start;
+}
+
+describe('sessions that the server has ended', () => {
+  test('are not noticed by reads outside of a unit of work', async () => {
+    const backends = open();
+    await write(backends, 'x');
+    await Promise.all([1, 2, 3].map(() => backends.storage.reader.get(list, 'x')));
+    await runSql(url, endSessions);
+    const found = await Promise.all([1, 2, 3].map(() => backends.storage.reader.get(list, 'x')));
+    expect(found.map((object) => object?.id)).toEqual(['x', 'x', 'x']);
+  });
+
+  test('end a unit of work as a lost race, of which nothing is left', async () => {
+    const backends = open();
+    const unit = await backends.database.begin();
+    await backends.storage.writer(unit).create(list, 'lost', '{}');
+    await backends.storage.writer(unit).get(list, 'lost');
+    await runSql(url, endSessions);
+    await expect(backends.storage.writer(unit).get(list, 'lost')).rejects.toBeInstanceOf(TransactionConflict);
+    await unit.rollback();
+    expect(await backends.storage.reader.get(list, 'lost')).toBeUndefined();
+    await write(backends, 'x');
+  });
+
+  test('make a commit fail rather than pass for done', async () => {
+    const backends = open();
+    const unit = await backends.database.begin();
+    await backends.storage.writer(unit).create(list, 'uncommitted', '{}');
+    await backends.storage.writer(unit).get(list, 'uncommitted');
+    await runSql(url, endSessions);
+    await expect(unit.commit()).rejects.toBeInstanceOf(Error);
+    expect(await backends.storage.reader.get(list, 'uncommitted')).toBeUndefined();
+  });
+});
+
+describe('a server that is down', () => {
+  test('is told at once, and found again when it is back', async () => {
+    const backends = open();
+    const cache = openCache(systemClock, { url });
+    onTestFinished(() => cache.close());
+    for (const end of ['stop', 'kill'] as const) {
+      await write(backends, 'x');
+      await cache.set('key', 1, 60);
+      await server[end]();
+      expect(await timeToFail(backends.storage.reader.get(list, 'x'), BackendUnavailable)).toBeLessThan(3000);
+      expect(await timeToFail(write(backends, 'x'), BackendUnavailable)).toBeLessThan(3000);
+      expect(await timeToFail(cache.get('key'), BackendUnavailable)).toBeLessThan(3000);
+      await server.start();
+      expect((await backends.storage.reader.get(list, 'x'))?.id).toBe('x');
+      await write(backends, 'y');
+      await cache.set('key', 2, 60);
+    }
+  });
+});
+
+describe('a server that hangs', () => {
+  test('is given up in bounded time, whatever it was doing', { timeout: 40_000 }, async () => {
+    const backends = open({ statementTimeoutSeconds: 0.5, timeoutSeconds: 1.5 });
+    await write(backends, 'x');
+    const unit = await backends.database.begin();
+    await backends.storage.writer(unit).lock(list, 'x');
+    server.freeze();
+    try {
+      const attempts = [
+        backends.storage.reader.get(list, 'x'),
+        backends.storage.reader.get(list, 'y'),
+        write(backends, 'z'),
+        backends.storage.writer(unit).get(list, 'x'),
+      ];
+      const times = await Promise.all(attempts.map((attempt) => timeToFail(attempt, BackendUnavailable)));
+      expect(Math.max(...times)).toBeLessThan(4000);
+      await unit.rollback();
+    } finally {
+      server.thaw();
+    }
+    expect((await backends.storage.reader.get(list, 'x'))?.id).toBe('x');
+    await write(backends, 'z');
+  });
+
+  test('is a 503 with a time to come back, and no more when it has woken up', { timeout: 40_000 }, async () => {
+    const settings = {
+      ...postgresqlSettings(url),
+      postgresql_statement_timeout_seconds: '0.5',
+      storage_pool_timeout: '1.5',
+    };
+    const service = await startTestService({ settings });
+    onTestFinished(() => service.close());
+    const user = service.asUser('alice');
+    expect((await user.request('PUT', '/v1/buckets/frozen')).status).toBeLessThan(300);
+    server.freeze();
+    try {
+      const answers = await Promise.all([
+        user.request('GET', '/v1/buckets/frozen'),
+        user.request('PUT', '/v1/buckets/frozen', { body: { data: { n: 1 } } }),
+        user.request('GET', '/v1/buckets'),
+      ]);
+      for (const answer of answers) {
+        expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '3' }, body: { errno: 201 } });
+        expect(answer.text).not.toContain('127.0.0.1');
+      }
+    } finally {
+      server.thaw();
+    }
+    expect((await user.request('PUT', '/v1/buckets/frozen', { body: { data: { n: 2 } } })).status).toBe(200);
+  });
+});
+
+describe('the connections', () => {
+  test('are never all taken by units of work, which may need the cache to go on', async () => {
+    const options = { url, size: 1, maxOverflow: 0, timeoutSeconds: 5 };
+    const backends = open(options);
+    const cache = openCache(systemClock, options);
+    onTestFinished(() => cache.close());
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        inUnit(backends.database, async (transaction) => {
+          await backends.storage.writer(transaction).update(list, `u${n}`, '{}');
+          await cache.set(`u${n}`, n, 60);
+          await backends.storage.reader.get(list, `u${n}`);
+        }),
+      ),
+    );
+    expect(await cache.get('u7')).toBe(7);
+  });
+
+  test('that do not become free in time are a refusal, and the next caller gets one', async () => {
+    const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
+    const unit = await backends.database.begin();
+    expect(await timeToFail(backends.database.begin(), BackendUnavailable)).toBeGreaterThan(250);
+    await unit.rollback();
+    await write(backends, 'x');
+  });
+
+  test('are refused at once to callers beyond the backlog', async () => {
+    const backends = open({ size: 1, maxOverflow: 1, maxBacklog: 1 });
+    const unit = await backends.database.begin();
+    const patient = backends.database.begin();
+    expect(await timeToFail(backends.database.begin(), BackendUnavailable)).toBeLessThan(200);
+    await unit.rollback();
+    await (await patient).rollback();
+  });
+});
+
+describe('a lock that is not given', () => {
+  test('is a refusal in bounded time, and leaves the connection usable', async () => {
+    const backends = open({ lockTimeoutSeconds: 0.3 });
+    const first = await backends.database.begin();
+    await backends.storage.writer(first).lock(list, 'x');
+    expect(await timeToFail(write(backends, 'x'), BackendUnavailable)).toBeLessThan(2000);
+    await first.commit();
+    await write(backends, 'x');
+  });
+});

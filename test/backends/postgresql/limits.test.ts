@@ -1,0 +1,196 @@
+// What PostgreSQL cannot hold or index as it is: long texts, numbers beyond its decimals, null characters, and texts
+// whose order depends on the language of the database.
+import fc from 'fast-check';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findJsonbText } from '../../../src/backends/postgresql/jsonb-text.ts';
+import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
+import { formatJson, parseJson, type JsonObject, type JsonValue } from '../../../src/base/json.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { formatAttributes } from '../../../src/core/objects/stored.ts';
+import { compareValues } from '../../../src/core/query/compare.ts';
+import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/storage-probe.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { json } from '../../core/query/arbitraries.ts';
+import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
+import { createDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
+
+const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+
+function open(url: string): OpenPostgres {
+  const backends = openPostgres(systemClock, { url });
+  onTestFinished(() => backends.database.close());
+  return backends;
+}
+
+async function store({ database, storage }: OpenPostgres, values: readonly JsonValue[]): Promise<void> {
+  await inUnit(database, async (transaction) => {
+    const writer = storage.writer(transaction);
+    await writer.flush();
+    for (const [n, value] of values.entries()) await writer.create(list, `v${n}`, formatAttributes({ n: value }));
+  });
+}
+
+describe('extreme values', () => {
+  let url: string;
+  beforeAll(async () => {
+    url = await createDatabase();
+    await migrateDatabase(url);
+  });
+
+  const numbers = [
+    '1e-20000',
+    '-1e-20000',
+    '0e-20000',
+    `0.${'0'.repeat(16_390)}1`,
+    `0.${'123456789'.repeat(2000)}`,
+    `1${'0'.repeat(300)}.5`,
+    '1e-16383',
+    '1.5e-16390',
+  ];
+
+  test.each(numbers.map((text) => [text.slice(0, 20), text]))(
+    'such as %s come out as they went in',
+    async (_, text) => {
+      const backends = open(url);
+      await store(backends, [(parseJson(`{"n":${text}}`) as JsonObject)['n']!]);
+      expect((await backends.storage.reader.get(list, 'v0'))!.text).toBe(`{"n":${text}}`);
+      const positive = await backends.storage.reader.countAll(list, { filters: [compare('n', 'gt', 0)] });
+      expect(positive).toBe(text.startsWith('-') || text.startsWith('0e') ? 0 : 1);
+      const filter = compare('n', 'eq', (parseJson(`[${text}]`) as readonly JsonValue[])[0]!);
+      expect(await backends.storage.reader.countAll(list, { filters: [filter] })).toBe(1);
+    },
+  );
+
+  test('are told from texts that only look like them', () => {
+    expect(findJsonbText('{"a":"1e-20000","b":1.5e-3}')).toBeUndefined();
+    expect(findJsonbText('{"a":"\\"1e-20000","b":1e-20000}')).toBe('{"a":"\\"1e-20000","b":1e-16383}');
+  });
+
+  test('such as ids with null characters are not found', async () => {
+    const { storage, permission } = open(url);
+    expect(await storage.reader.get(list, 'a\0b')).toBeUndefined();
+    expect(await permission.reader.checkPermission(['z\0'], [{ objectId: '/a\0', permission: 'read' }])).toBe(false);
+    expect(await storage.reader.countAll(list, { filters: [], ids: ['a\0'] })).toBe(0);
+  });
+
+  test('such as long principals and members are kept whole and found again', async () => {
+    const { database, permission } = open(url);
+    const principals = ['short', 'x'.repeat(5000), `${'x'.repeat(4999)}y`, '\u{1f600}'.repeat(3000)];
+    await inUnit(database, async (transaction) => {
+      const writer = permission.writer(transaction);
+      await writer.flush();
+      await writer.replaceObjectPermissions('/buckets/b', { read: principals });
+      for (const principal of principals) await writer.addUserPrincipal(principal, '/buckets/b/groups/g');
+    });
+    const { read } = await permission.reader.getObjectPermissions('/buckets/b');
+    expect(read!.toSorted()).toEqual(principals.toSorted());
+    for (const principal of principals) {
+      expect(
+        await permission.reader.checkPermission([principal], [{ objectId: '/buckets/b', permission: 'read' }]),
+      ).toBe(true);
+      expect(await permission.reader.getUserPrincipals(principal)).toEqual(new Set(['/buckets/b/groups/g']));
+    }
+    await inUnit(database, (transaction) =>
+      permission.writer(transaction).removePrincipalFromAce('/buckets/b', 'read', principals[1]!),
+    );
+    const left = await permission.reader.getObjectPermissionPrincipals('/buckets/b', 'read');
+    expect([...left].toSorted()).toEqual(principals.filter((_, n) => n !== 1).toSorted());
+    expect(keyOfText(principals[3]!).isWellFormed()).toBe(true);
+  });
+
+  test('such as objects as deep as a request may be are filtered and sorted', async () => {
+    const backends = open(url);
+    let deep: JsonValue = 'bottom';
+    for (let n = 0; n < 98; n++) deep = { a: deep };
+    await store(backends, [deep, 1]);
+    const field = `n${'.a'.repeat(98)}`;
+    const { reader } = backends.storage;
+    expect(await reader.countAll(list, { filters: [compare(field, 'eq', 'bottom')] })).toBe(1);
+    const page = await reader.listAll(list, pageQuery({ sort: sortKeys(`-${field}`) }));
+    expect(marks(page.entries)).toEqual(['v1', 'v0']);
+    const endless = `n${'.a'.repeat(4000)}`;
+    expect(await reader.countAll(list, { filters: [compare(endless, 'not', 1)] })).toBe(2);
+  });
+
+  test('such as thousands of values in one filter are compared', async () => {
+    const backends = open(url);
+    await store(backends, [1, 2, 3]);
+    const many = Array.from({ length: 20_000 }, (_, n) => n + 2);
+    expect(await backends.storage.reader.countAll(list, { filters: [oneOf('n', ...many)] })).toBe(2);
+  });
+});
+
+describe.each([
+  ['of no language', `TEMPLATE template0 LOCALE 'C'`],
+  ['of a language with an order of its own', `TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da-DK' LOCALE 'C'`],
+])('A database %s', (_, options) => {
+  let url: string;
+  beforeAll(async () => {
+    url = await createDatabase(options);
+    await migrateDatabase(url);
+  });
+
+  test('sorts all values as the evaluator does.', { timeout: 60_000 }, async () => {
+    const backends = open(url);
+    const words = [
+      'aa',
+      'ab',
+      'å',
+      'z',
+      'Z',
+      'a',
+      'A',
+      '',
+      '-',
+      'a-b',
+      'ab',
+      '\u{1f600}',
+      '\uffee',
+      '10',
+      '9',
+      'ch',
+      'cz',
+    ];
+    const value = fc.oneof(json, fc.constantFrom(...words), fc.array(fc.constantFrom(...words), { maxLength: 3 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { minLength: 2, maxLength: 10 }), async (values) => {
+        await store(backends, values);
+        const page = await backends.storage.reader.listAll(list, pageQuery({ sort: sortKeys('n,id') }));
+        const sorted = [...values.entries()]
+          .toSorted(([i, a], [j, b]) => compareValues(a, b) || i - j)
+          .map(([n]) => `v${n}`);
+        expect(marks(page.entries), formatJson(values)).toEqual(sorted);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test('What a cascade has left is deleted in the background, by any number of processes.', async () => {
+  const url = await createDatabase();
+  await migrateDatabase(url);
+  const processes = [open(url), open(url), open(url)];
+  const [{ database, storage, permission }] = processes as [OpenPostgres, ...OpenPostgres[]];
+  await inUnit(database, async (transaction) => {
+    const writer = storage.writer(transaction);
+    for (let n = 0; n < 1500; n++) {
+      await writer.create(list, `r${n}`, '{}');
+      await permission.writer(transaction).addPrincipalToAce(`${list.parent}/records/r${n}`, 'write', 'zoe');
+      if (n % 3 === 0) await writer.delete(list, `r${n}`);
+    }
+  });
+  await inUnit(database, async (transaction) => {
+    await storage.writer(transaction).deleteChildren('/buckets/b');
+    await permission.writer(transaction).deletePermissionsBelow('/buckets/b');
+  });
+  expect(await storage.reader.countAll(list, { filters: [] })).toBe(0);
+  expect((await permission.reader.getAccessibleObjects(['zoe'])).size).toBe(0);
+  await Promise.all(processes.map((each) => each.database.reapAll()));
+  const left = await runSql(
+    url,
+    `SELECT (SELECT count(*) FROM coffer_objects) + (SELECT count(*) FROM coffer_tombstones)
+      + (SELECT count(*) FROM coffer_entries) + (SELECT count(*) FROM coffer_doomed_lists)
+      + (SELECT count(*) FROM coffer_doomed_folders)`,
+  );
+  expect(Number(left[0]![0])).toBe(0);
+});

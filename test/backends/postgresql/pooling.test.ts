@@ -1,0 +1,87 @@
+// The backends behind a pooler that hands each transaction to another session of the server.
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { describeDatabase } from '../../contract/run-suite.ts';
+import { findPgbouncer, startPgbouncer, type Pooler } from '../../support/pgbouncer.ts';
+import { migrateDatabase } from '../../support/postgresql-setup.ts';
+import { createDatabase, emptyDatabase, openPostgres } from '../../support/postgresql.ts';
+
+const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+
+test('Behind a pooler nothing is left in a session.', async () => {
+  const url = await databaseWithTables();
+  const pool = new ConnectionPool({ url, size: 1, maxOverflow: 1, isPooled: true, lockTimeoutSeconds: 3 });
+  const { database, storage } = openPostgres(systemClock, { url, size: 1, maxOverflow: 1, isPooled: true });
+  onTestFinished(() => database.close());
+  onTestFinished(() => pool.leave());
+  pool.share();
+  await inUnit(database, (transaction) => storage.writer(transaction).update(list, 'x', '{}'));
+  await storage.reader.get(list, 'x');
+  const ask = `SELECT (SELECT count(*) FROM pg_prepared_statements), current_setting('lock_timeout'),
+    (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')`;
+  const { rows } = await pool.run('storage', { text: ask }, []);
+  expect(rows).toEqual([['0', '0', '0']]);
+});
+
+test('Timeouts are told with each transaction.', async () => {
+  const url = await databaseWithTables();
+  const { database } = openPostgres(systemClock, {
+    url,
+    isPooled: true,
+    lockTimeoutSeconds: 3,
+    statementTimeoutSeconds: 7,
+  });
+  onTestFinished(() => database.close());
+  await inUnit(database, async (transaction) => {
+    const access = database.within(transaction, 'storage');
+    const ask = `SELECT current_setting('lock_timeout'), current_setting('statement_timeout')`;
+    expect((await access.run({ text: ask }, [])).rows).toEqual([['3s', '7s']]);
+  });
+});
+
+async function databaseWithTables(): Promise<string> {
+  const url = await createDatabase();
+  await migrateDatabase(url);
+  return url;
+}
+
+const found = findPgbouncer();
+
+function describePgbouncer(program: NonNullable<typeof found>): void {
+  let pooler: Pooler;
+  let url: string;
+  let name: string;
+
+  beforeAll(async () => {
+    pooler = await startPgbouncer(program, inject('postgresqlUrl'));
+    url = await databaseWithTables();
+    name = new URL(url).pathname.slice(1);
+  });
+  afterAll(() => pooler.stop());
+
+  describeDatabase('postgresql behind PgBouncer', async (clock) => {
+    await emptyDatabase(url);
+    return openPostgres(clock, { url: pooler.url(name), size: 10, isPooled: true });
+  });
+
+  test('serves many units at the same time, more than it has sessions.', async () => {
+    const { database, storage } = openPostgres(systemClock, { url: pooler.url(name), isPooled: true });
+    onTestFinished(() => database.close());
+    const lists = ['p', 'q', 'r'].map((id) => ({ kind: 'record', parent: `/buckets/${id}/collections/c` }));
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        inUnit(database, (transaction) => storage.writer(transaction).update(lists[n % 3]!, `n${n}`, '{}')),
+      ),
+    );
+    const counts = await Promise.all(lists.map((each) => storage.reader.countAll(each, { filters: [] })));
+    expect(counts).toEqual([20, 20, 20]);
+  });
+}
+
+if (found === undefined) {
+  test('Without PgBouncer, which can be neither found nor fetched, the tests of sessions stand for it alone.', () => {
+    console.log('Install PgBouncer, or let apt-get fetch it, to run the suites behind it.');
+  });
+} else describe('PgBouncer in transaction mode', () => describePgbouncer(found));

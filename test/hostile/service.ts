@@ -1,0 +1,58 @@
+// What the hostile tests share: a service whose unexpected errors are kept, and the promises every answer must keep.
+import { AssertionError } from 'node:assert';
+import type { Logger } from '../../src/contracts/logger.ts';
+import { testBackends, type TestBackend } from '../../src/testing/service-backends.ts';
+import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+
+export const settings = {
+  includes: 'default_bucket',
+  experimental_permissions_endpoint: 'true',
+  experimental_collection_schema_validation: 'true',
+};
+
+export interface WatchedService {
+  readonly service: TestService;
+  /** Everything the service logged as an error. */
+  readonly errors: unknown[];
+}
+
+/** Starts a service with all features of this version. */
+export async function startWatched(
+  backend: TestBackend,
+  more: Readonly<Record<string, string>> = {},
+): Promise<WatchedService> {
+  const errors: unknown[] = [];
+  const nothing = (): void => undefined;
+  const logger: Logger = {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: (...given: unknown[]) => void errors.push(...given),
+  };
+  return { service: await backend.start({ settings: { ...settings, ...more }, logger }), errors };
+}
+
+export const backends: readonly TestBackend[] = testBackends;
+
+const prototypeNames = Object.getOwnPropertyNames(Object.prototype).toSorted().join();
+
+/** @throws AssertionError when the answer breaks a promise that holds for every answer */
+export function requireDecent(label: string, response: TestResponse, milliseconds: number, isHead = false): void {
+  const complain = (what: string): never => {
+    throw new AssertionError({ message: `${label}\n${what}: ${response.status} ${response.text.slice(0, 300)}` });
+  };
+  if (response.status >= 500 || response.status < 200) complain('an answer that blames the service');
+  if (milliseconds > 1000) complain(`an answer after ${Math.round(milliseconds)} ms`);
+  if (Object.getOwnPropertyNames(Object.prototype).toSorted().join() !== prototypeNames)
+    complain('a changed prototype');
+  if (isHead || response.status === 304 || response.status === 204) return;
+  if (response.status === 307) return;
+  const { body } = response;
+  if (body === undefined) complain('an answer that is no JSON');
+  if (response.status < 400) return;
+  const { code, errno, error, message, details } = body as Record<string, unknown>;
+  if (code !== response.status || typeof errno !== 'number' || typeof error !== 'string')
+    complain('a wrong error body');
+  if (message !== undefined && typeof message !== 'string') complain('a message that is no text');
+  if (errno === 107 && details !== undefined && !Array.isArray(details)) complain('details that are no list');
+}

@@ -1,0 +1,41 @@
+// Every backend that a service can be started on: those that need nothing, and PostgreSQL on the server of the tests.
+import { testBackends, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
+import type { TestServiceOptions } from '../../src/testing/index.ts';
+import { cloneDatabase } from './postgresql.ts';
+
+/** All backends. */
+export const allBackends: readonly TestBackend[] = [...testBackends, { name: 'postgresql', start: startOnPostgresql }];
+
+/** Calls the function once for each backend, for example to declare a `describe` block. */
+export function forEachBackend(declare: (backend: TestBackend) => void): void {
+  for (const backend of allBackends) declare(backend);
+}
+
+/** Settings that put everything on one PostgreSQL database. */
+export function postgresqlSettings(url: string): Readonly<Record<string, string>> {
+  const kinds = ['storage', 'permission', 'cache'];
+  return Object.fromEntries(
+    kinds.flatMap((kind) => [
+      [`${kind}_backend`, 'postgresql'],
+      [`${kind}_url`, url],
+    ]),
+  );
+}
+
+async function startOnPostgresql(options: TestServiceOptions = {}): Promise<TestService> {
+  const { url, drop } = await cloneDatabase();
+  try {
+    const settings = { ...postgresqlSettings(url), ...options.settings };
+    const service = await startTestService({ ...options, settings });
+    return {
+      ...service,
+      async close() {
+        await service.close();
+        await drop();
+      },
+    };
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+}

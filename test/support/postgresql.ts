@@ -1,0 +1,76 @@
+// Databases for tests on the shared PostgreSQL server: a new one for each file that asks, or emptied for each case.
+import { randomBytes } from 'node:crypto';
+import { afterAll, inject } from 'vitest';
+import { openPostgresCache } from '../../src/backends/postgresql/cache.ts';
+import { ConnectionPool, type ConnectionOptions } from '../../src/backends/postgresql/connection-pool.ts';
+import { openPostgresDatabase, type PostgresDatabase } from '../../src/backends/postgresql/database.ts';
+import { createPostgresPermission } from '../../src/backends/postgresql/permission.ts';
+import { createPostgresStorage } from '../../src/backends/postgresql/storage.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { CacheBackend } from '../../src/contracts/cache.ts';
+import type { PermissionBackend } from '../../src/contracts/permission.ts';
+import type { StorageBackend } from '../../src/contracts/storage.ts';
+import { databaseUrl, runSql } from './postgresql-setup.ts';
+
+/**
+ * Creates an empty database without tables, to be dropped after the tests of the file.
+ *
+ * @param options SQL of `CREATE DATABASE` after the name
+ * @returns its URL
+ */
+export async function createDatabase(options = ''): Promise<string> {
+  const { url, drop } = await newDatabase(options);
+  afterAll(drop);
+  return url;
+}
+
+/** Creates an empty database with tables. */
+export function cloneDatabase(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+  return newDatabase(`TEMPLATE ${inject('postgresqlTemplate')}`);
+}
+
+async function newDatabase(options: string): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+  const server = inject('postgresqlUrl');
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await runSql(server, `CREATE DATABASE ${name} ${options}`);
+  return {
+    url: databaseUrl(server, name),
+    drop: async () => {
+      await runSql(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+const tables = [
+  'lists',
+  'objects',
+  'tombstones',
+  'memberships',
+  'folders',
+  'entries',
+  'doomed_lists',
+  'doomed_folders',
+  'cache',
+];
+
+/** Empties the tables of a database. */
+export async function emptyDatabase(url: string): Promise<void> {
+  await runSql(url, tables.map((table) => `DELETE FROM coffer_${table}`).join('; '));
+}
+
+export interface OpenPostgres {
+  readonly database: PostgresDatabase;
+  readonly storage: StorageBackend;
+  readonly permission: PermissionBackend;
+}
+
+/** Opens storage and permission backends on a database. */
+export function openPostgres(clock: Clock, options: ConnectionOptions): OpenPostgres {
+  const database = openPostgresDatabase({ pool: new ConnectionPool(options), clock });
+  return { database, storage: createPostgresStorage(database), permission: createPostgresPermission(database) };
+}
+
+/** Opens a cache on a database. */
+export function openCache(clock: Clock, options: ConnectionOptions, prefix = ''): CacheBackend {
+  return openPostgresCache({ pool: new ConnectionPool(options), clock, prefix });
+}
