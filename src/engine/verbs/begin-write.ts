@@ -4,7 +4,7 @@
 import type { LockedState } from '../../contracts/storage.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
-import { holdParent, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
@@ -51,28 +51,24 @@ export interface BegunWrite<T> {
 export async function beginWrite<T>(scope: Scope, { id, authorize, check }: WritePlan<T>): Promise<BegunWrite<T>> {
   const { list, context } = scope;
   const { reader } = context.session;
-  const exists = id !== undefined && (await reader.storage.get(list, id)) !== undefined;
+  // What may be a way to another machine is asked for together, and complained about in order.
+  const [object, orphaned] = await Promise.all([
+    id === undefined ? undefined : reader.storage.get(list, id),
+    findMissingParent(scope, reader),
+  ]);
+  const exists = object !== undefined;
   await authorize(exists, reader);
   const checked = check();
-  await requireSound(scope, id, reader);
+  if (orphaned !== undefined) throw orphaned;
+  requireNoIssues(scope);
+  if (id !== undefined) requireValidId(scope, id);
 
   const writer = await context.session.writer();
-  await holdParent(scope, writer);
-  const state = await writer.storage.lock(list, id);
+  const [orphanedNow, state] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list, id)]);
+  if (orphanedNow !== undefined) throw orphanedNow;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
   return { writer, state: await withTimestamp(scope, writer, state), checked };
-}
-
-/** A missing parent comes before all other complaints, but is looked for only when there are others to make. */
-async function requireSound(scope: Scope, id: string | undefined, reader: Reader): Promise<void> {
-  try {
-    requireNoIssues(scope);
-    if (id !== undefined) requireValidId(scope, id);
-  } catch (complaint) {
-    await requireParent(scope, reader);
-    throw complaint;
-  }
 }
 
 /** A failed precondition tells the clock of the list, so a list never touched before needs one. */
