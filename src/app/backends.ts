@@ -9,6 +9,7 @@ import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
+import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
 export interface OpenBackends extends Stores {
   readonly cache: CacheBackend;
@@ -18,7 +19,7 @@ export interface OpenBackends extends Stores {
   close(): Promise<void>;
 }
 
-type BackendName = 'memory' | 'sqlite' | 'postgresql';
+type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
 
 /** Backends of one database share it, and with it their transactions. */
 class BackendOpener {
@@ -51,6 +52,8 @@ class BackendOpener {
         return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
       case 'postgresql':
         return this.#postgresql.openDatabase(kind);
+      case 'redis':
+        return openRedis(kind, this.#settings, this.#clock);
     }
   }
 
@@ -63,17 +66,22 @@ class BackendOpener {
         return `sqlite ${sqlitePath(this.#settings.get(`${kind}_url`))}`;
       case 'postgresql':
         return postgresqlUrl(this.#settings, kind);
+      case 'redis':
+        return redisPlace(kind, this.#settings);
     }
   }
 
   openCache(name: BackendName): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
     if (name === 'postgresql') return this.#postgresql.openCache();
+    if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
     return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
+  /** Those that could be opened. */
   async databases(): Promise<readonly Database[]> {
-    return (await Promise.all(this.#opened.values())).map(({ database }) => database);
+    const outcomes = await Promise.allSettled(this.#opened.values());
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.database] : []));
   }
 }
 
@@ -91,6 +99,15 @@ export interface OpenDatabase {
  */
 export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
+  try {
+    return await openAll(opener, settings);
+  } catch (error) {
+    for (const database of await opener.databases()) await database.close();
+    throw error;
+  }
+}
+
+async function openAll(opener: BackendOpener, settings: Settings): Promise<OpenBackends> {
   const storageName = settings.get('storage_backend');
   if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
   const storage = (await opener.open(storageName, 'storage')).storage();

@@ -5,6 +5,7 @@ import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { findPostgresqlUrl } from './postgresql-url.ts';
+import { findRedisAddress, redisUrlForm } from './redis-url.ts';
 import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
@@ -82,6 +83,9 @@ function checkDatabases(values: CoreValues, report: Report): void {
     if (backend === 'postgresql' && findPostgresqlUrl(url) === undefined) {
       const message = 'expected postgresql://user:password@host:port/database';
       report.problems.push({ name: `${kind}_url`, message });
+    }
+    if (backend === 'redis' && findRedisAddress(url) === undefined) {
+      report.problems.push({ name: `${kind}_url`, message: `expected ${redisUrlForm}` });
     }
   }
 }

@@ -6,8 +6,8 @@ import { coreSettings } from './table.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  readonly backend: 'memory' | 'sqlite' | 'postgresql';
-  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql';
+  readonly backend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
+  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
   readonly host: string;
   readonly port: number;
 }

@@ -62,8 +62,8 @@ describe.each(backends)('on %s', (backend) => {
 
   beforeAll(async () => {
     workspace = await Workspace.create();
-    const isShared = backend === 'postgresql';
-    const database = isShared ? await cloneDatabase() : undefined;
+    const isShared = backend === 'postgresql' || backend === 'redis';
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
     dropDatabase = database?.drop ?? dropDatabase;
     const environment = { ...workspace.environment(backend, database?.url), SVC_INCLUDES: 'default_bucket' };
     for (let n = 0; n < (isShared ? 2 : 1); n++) servers.push(await ServerProcess.start(workspace, environment));

@@ -9,7 +9,7 @@ import type {
 } from '../../contracts/permission.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { GrantTable, ObjectEntries } from './grant-table.ts';
-import { parsePattern } from './object-pattern.ts';
+import { parsePattern } from '../../core/permissions/object-pattern.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 type Run = <T>(operation: () => T) => Promise<T>;

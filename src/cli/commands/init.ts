@@ -10,8 +10,8 @@ import { Exit, exitCodes } from '../exit-codes.ts';
 import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
-const storages = ['sqlite', 'postgresql', 'memory'] as const;
-const caches = ['memory', 'sqlite', 'postgresql'] as const;
+const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
+const caches = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 
 interface InitOptions extends CommonOptions {
   readonly backend?: (typeof storages)[number];
