@@ -154,12 +154,12 @@ export class PostgresServer {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  async #end(name: NodeJS.Signals): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
     if (child === undefined || child.exitCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill(signal);
+    child.kill(name);
     await ended;
   }
 
