@@ -102,7 +102,7 @@ function checkWorkers(values: CoreValues, report: Report): void {
   for (const kind of ['storage', 'permission', 'cache'] as const) {
     const backend = values[`${kind}_backend`];
     if (backend !== 'memory' && backend !== 'sqlite') continue;
-    const message = `must be 1 with ${kind}_backend = ${backend}: ${reasonsForOneWorker[backend]}; several need postgresql`;
+    const message = `must be 1 with ${kind}_backend = ${backend}: ${reasonsForOneWorker[backend]}; several need postgresql or redis`;
     report.problems.push({ name: 'workers', given: String(values.workers), message });
   }
 }

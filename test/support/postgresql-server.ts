@@ -140,12 +140,12 @@ export class PostgresServer {
 
   /** Stops all its processes in their tracks: connections stay open, and nothing answers. */
   freeze(): void {
-    for (const pid of this.#pids()) signal(pid, 'SIGSTOP');
+    for (const pid of this.#pids()) sendSignal(pid, 'SIGSTOP');
   }
 
   /** Ends the freeze. */
   thaw(): void {
-    for (const pid of this.#pids()) signal(pid, 'SIGCONT');
+    for (const pid of this.#pids()) sendSignal(pid, 'SIGCONT');
   }
 
   /** Stops the server and removes its folder. */
@@ -203,7 +203,7 @@ function parentOf(pid: number): number | undefined {
 }
 
 /** A process that has ended since it was listed needs no signal. */
-function signal(pid: number, name: NodeJS.Signals): void {
+function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

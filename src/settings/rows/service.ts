@@ -57,7 +57,7 @@ export const serviceSettings = {
   ),
   workers: setting(
     integerOr('auto', { min: 1, max: 1024 }),
-    'Processes that serve; auto is one for each processor. More than one needs backends that they can share: PostgreSQL.',
+    'Processes that serve; auto is one for each processor. More than one needs backends that they can share: PostgreSQL or Redis.',
     { default: 1 },
   ),
   trusted_proxies: setting(
