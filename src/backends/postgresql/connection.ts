@@ -15,6 +15,8 @@ export interface Statement {
   readonly text: string;
   /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
   readonly isQuick?: boolean;
+  /** Whether it fails at once instead of waiting for a lock. */
+  readonly isImpatient?: boolean;
 }
 
 export interface Result {
