@@ -1,6 +1,6 @@
 // The endpoints beside the resources: root view, health, version, description, permissions.
 import { fileURLToPath } from 'node:url';
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Caller } from '../engine/caller.ts';
@@ -12,12 +12,14 @@ import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability } from '../http/views/root.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
+import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export type Capabilities = Map<string, Capability>;
 
 export interface UtilityOptions {
   readonly settings: Settings;
+  readonly publicSettings: JsonObject;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
@@ -45,7 +47,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
           ? null
           : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
       endOfService: settings.get('eos')?.text,
-      publicSettings: publicSettings(settings),
+      publicSettings: options.publicSettings,
       capabilities: coreCapabilities(options),
       userInfo: options.userInfo,
       isReadonly: settings.get('readonly'),
@@ -98,13 +100,29 @@ function shipped(name: string): string {
   return fileURLToPath(new URL(`../../assets/${name}`, import.meta.url));
 }
 
-/** Settings that clients adapt to; an unlimited batch is shown as 0. */
-function publicSettings(settings: Settings): JsonObject {
+/**
+ * Settings that clients adapt to, those of plugins included; an unlimited batch is shown as 0.
+ *
+ * @param tables of plugins
+ */
+export function publicSettings(settings: Settings, tables: readonly SettingsTable[]): JsonObject {
+  const shown = tables.flatMap((table) => {
+    const values: Readonly<Record<string, unknown>> = settings.read(table);
+    return Object.entries(table).flatMap(([key, row]) =>
+      row.isPublic ? [[key, shownValue(values[key])] as const] : [],
+    );
+  });
   return {
+    ...Object.fromEntries(shown),
     readonly: settings.get('readonly'),
     explicit_permissions: settings.get('explicit_permissions'),
     batch_max_requests: settings.get('batch_max_requests') ?? 0,
   };
+}
+
+function shownValue(value: unknown): JsonValue {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.map(formatValue) : formatValue(value);
 }
 
 function coreCapabilities({ settings, policies, capabilities, documentationUrl }: UtilityOptions): Capabilities {

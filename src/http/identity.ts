@@ -2,17 +2,22 @@
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders } from '../engine/exchange.ts';
-import type { Session } from '../engine/session.ts';
+import type { Reader, Session } from '../engine/session.ts';
+
+/** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
+export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
 
 /** Resolves callers for one outer request; each set of credentials once, so that a batch sees one state of groups. */
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
+  readonly #sources: readonly PrincipalSource[];
   readonly #resolved = new Map<string, Caller>();
 
   #userId: string | undefined;
 
-  constructor(policies: readonly AuthenticationPolicy[]) {
+  constructor(policies: readonly AuthenticationPolicy[], sources: readonly PrincipalSource[] = []) {
     this.#policies = policies;
+    this.#sources = sources;
   }
 
   /** Of the first authenticated caller, for logs. */
@@ -38,13 +43,20 @@ export class Identities {
     return caller;
   }
 
+  async #principalsOf(userId: string, reader: Reader): Promise<Iterable<string>> {
+    const groups = reader.permission.getUserPrincipals(userId);
+    if (this.#sources.length === 0) return groups;
+    const given = await Promise.all([groups, ...this.#sources.map((source) => source(userId, reader))]);
+    return given.flatMap((principals) => [...principals]);
+  }
+
   async #authenticate(headers: RequestHeaders, session: Session): Promise<Caller> {
     for (const policy of this.#policies) {
       const id = await policy.authenticate({ headers });
       if (id === undefined) continue;
       const userId = `${policy.name}:${id}`;
       this.#userId ??= userId;
-      return authenticatedCaller(userId, await session.reader.permission.getUserPrincipals(userId));
+      return authenticatedCaller(userId, await this.#principalsOf(userId, session.reader));
     }
     return anonymous;
   }
