@@ -90,7 +90,7 @@ async function assemble(
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = createPolicies(settings, cache, parts);
 
-  const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
+  const ofKinds = { ...kindSettings(settings), idGenerators: idGeneratorsOf(parts) };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
@@ -156,10 +156,7 @@ async function assemble(
     logger,
   };
   const server = createServer({ runner, dispatcher, logger, ...serverLimits(settings) });
-  const stop = async (): Promise<void> => {
-    await listeners.stop();
-    for (const part of parts.toReversed()) await part.stop?.();
-  };
+  const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
     await listeners.start();
@@ -193,6 +190,17 @@ async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[
   }
 }
 
+/** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
+async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
+    }
+  }
+}
+
 function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
@@ -202,9 +210,8 @@ function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logge
   for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
 }
 
-function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
-  const added = new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
-  return (name) => added.get(name);
+function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {
+  return new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
 }
 
 function collectCapabilities(parts: readonly PluginParts[]): Capabilities {

@@ -12,7 +12,7 @@ import type { ResourceKind } from './kind.ts';
 /** How settings reach the kinds; answers are read once. */
 export interface KindSettings {
   /** Generators beside the built-in ones, by name. */
-  readonly idGenerator?: (name: string) => IdGenerator | undefined;
+  readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
   /** Value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
@@ -118,10 +118,11 @@ function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenera
   const custom = kind.customIds;
   const setting =
     settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
-  const generator = custom ?? settings.idGenerator?.(setting) ?? findIdGenerator(setting);
+  const generator = custom ?? settings.idGenerators?.get(setting) ?? findIdGenerator(setting);
   if (generator === undefined) {
+    const known = ['UUID4', 'NameGenerator', 'RelaxedUUID', ...(settings.idGenerators?.keys() ?? [])];
     throw new Error(
-      `${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`,
+      `${kind.name}_id_generator: there is no id generator called ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
     );
   }
   requireSelfMatching(setting, generator);

@@ -220,6 +220,30 @@ export function dottedChoice<const T extends string>(
   };
 }
 
+/**
+ * One of a few words, as `dottedChoice` reads them, or a name that is not known yet when settings are read, such as that
+ * of a module.
+ *
+ * @param options.form the other names, as a noun phrase
+ * @param options.pattern what they look like
+ */
+export function dottedChoiceOr<const T extends string>(
+  words: readonly T[],
+  options: Parameters<typeof dottedChoice<T>>[1] & { readonly form: string; readonly pattern: RegExp },
+): Reader<string> {
+  const known = dottedChoice(words, options);
+  const form = `${known.form}, or ${options.form}`;
+  return {
+    form,
+    read(given) {
+      const reading = known.read(given);
+      if (reading.kind !== 'wrong') return reading;
+      const name = unwrap(given);
+      return options.pattern.test(name) ? value(name) : wrong(form);
+    },
+  };
+}
+
 /** A whole number out of a few. */
 export function numberChoice<const T extends number>(...numbers: readonly T[]): Reader<T> {
   return scalar(`one of ${numbers.join(', ')}`, (given) => numbers.find((candidate) => String(candidate) === given));

@@ -1,8 +1,12 @@
 // Settings about who may do what, who is who, what ids look like, and how lists are paged.
 import { setting } from '../definition.ts';
-import { dottedChoice, flag, integer, list, matching, orNone, text } from '../readers.ts';
+import { dottedChoiceOr, flag, integer, list, matching, orNone, text } from '../readers.ts';
 
-const generator = dottedChoice(['UUID4', 'NameGenerator', 'RelaxedUUID'], { isDeprecated: false });
+const generator = dottedChoiceOr(['UUID4', 'NameGenerator', 'RelaxedUUID'], {
+  isDeprecated: false,
+  form: 'the name of one that a plugin adds',
+  pattern: /^[\w.-]+$/,
+});
 
 /** Principals with permissions everywhere, optional endpoints, and ids. */
 export const accessSettings = {
