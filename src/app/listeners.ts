@@ -5,6 +5,7 @@ import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
+import { webhookListener } from '../webhooks/listener.ts';
 import { isModulePath, loadModule, messageOf } from './modules.ts';
 import { redisListener } from './redis-listener.ts';
 
@@ -17,6 +18,7 @@ export interface ConfiguredListeners {
 /** Built in, by the last segment of `use`. */
 const builtIn: Readonly<Record<string, ListenerFactory>> = {
   redis: redisListener,
+  webhook: webhookListener,
 };
 
 /**
@@ -89,7 +91,8 @@ function findUse(settings: Settings, prefix: string, alias: string): string {
 function contextOf(host: PluginHost, name: string, prefix: string): ListenerContext {
   const { stores, objects, clock, logger, settings } = host;
   const parameter = (key: string): string | undefined => settings.lookup(`${prefix}.${key}`);
-  return { name, parameter, stores, objects, clock, logger };
+  const isReadonly = settings.get('readonly');
+  return { name, parameter, stores, objects, clock, logger, isReadonly };
 }
 
 async function findFactory(use: string, parts: readonly PluginParts[]): Promise<ListenerFactory> {

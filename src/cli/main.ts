@@ -9,6 +9,7 @@ import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 import { complain } from './terminal.ts';
@@ -38,6 +39,7 @@ function createProgram(): Command {
     flushCacheCommand(),
     purgeDeletedCommand(),
     deleteCollectionCommand(),
+    webhooksCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();
