@@ -3,13 +3,20 @@ export { createService, type Service, type ServiceOptions } from './app/service.
 export { createLogger, type LoggerSettings } from './app/logger.ts';
 export { loadSettings, settingsOf, type LoadOptions } from './settings/load.ts';
 export type { Settings } from './settings/settings.ts';
-export { definePlugin, type Plugin, type PluginHost, type PluginParts } from './http/plugin.ts';
+export {
+  definePlugin,
+  type AuthorizationFactory,
+  type Plugin,
+  type PluginHost,
+  type PluginParts,
+} from './http/plugin.ts';
 export type { Alias, AliasedRequest, AliasRequest } from './http/alias.ts';
 export type { Capability } from './http/views/root.ts';
 export type { Change, Complain, PendingWrite, ResourceKind } from './engine/kind.ts';
 export type { Context } from './engine/context.ts';
 export type { Endpoint, Method, Operation } from './engine/endpoint.ts';
 export { jsonResponse, RequestBody, type ServiceRequest, type ServiceResponse } from './engine/exchange.ts';
+export type { AccessQuestion, AuthorizationPolicy } from './engine/access.ts';
 export type { Caller } from './engine/caller.ts';
 export type { Reader, Session, Stores, Writer } from './engine/session.ts';
 export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';

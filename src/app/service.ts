@@ -2,6 +2,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -20,6 +21,7 @@ import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
@@ -36,6 +38,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** Has the last word on every access, in place of the setting `multiauth.authorization_policy`. */
+  readonly authorization?: AuthorizationPolicy;
 }
 
 export interface Service {
@@ -64,7 +68,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const backends = await openBackends(settings, clock);
   try {
     await prepareSchemas(backends);
-    return await assemble({ settings, logger, clock }, plugins, backends);
+    return await assemble({ ...options, clock }, plugins, backends);
   } catch (error) {
     await backends.close();
     throw error;
@@ -74,7 +78,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 }
 
 async function assemble(
-  { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
+  { settings, logger, clock, authorization }: ServiceOptions & { readonly clock: Clock },
   plugins: readonly Plugin[],
   backends: OpenBackends,
 ): Promise<Service> {
@@ -90,7 +94,11 @@ async function assemble(
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = createPolicies(settings, cache, parts);
 
-  const ofKinds = { ...kindSettings(settings), idGenerators: idGeneratorsOf(parts) };
+  const ofKinds = {
+    ...kindSettings(settings),
+    idGenerators: idGeneratorsOf(parts),
+    authorization: authorization ?? (await createAuthorization(host, parts)),
+  };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),

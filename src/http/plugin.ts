@@ -6,6 +6,7 @@ import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ListenerFactory } from '../engine/events/listener.ts';
@@ -36,6 +37,13 @@ export interface PluginHost {
   readonly documentationUrl: (topic: string) => string;
 }
 
+/**
+ * Makes an authorization policy.
+ *
+ * @throws Error when it cannot be made; the service does not start then
+ */
+export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | Promise<AuthorizationPolicy>;
+
 /** What a plugin adds; everything is optional. */
 export interface PluginParts {
   /** Kinds of objects, parents first; they come after the built-in ones. */
@@ -53,6 +61,8 @@ export interface PluginParts {
   /** Implementations for `multiauth.policy.<name>.use`, by name. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;
   readonly principals?: PrincipalSource;
+  /** Implementations for `multiauth.authorization_policy`, by name. */
+  readonly authorizations?: Readonly<Record<string, AuthorizationFactory>>;
   /** Those who hear of changes and reads. */
   readonly subscribers?: readonly Subscriber[];
   /** Implementations for `event_listeners.<name>.use`, by name. */

@@ -17,7 +17,13 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { reader } = context.session;
   const { rules } = kind;
   const access = await requireListAccess(
-    { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
+    {
+      uri: kind.listUri(context.ids),
+      idName: kind.idName,
+      whole: rules.writeList,
+      create: rules.create,
+      own: rules.write,
+    },
     context.caller,
     reader,
     context.ids,

@@ -48,6 +48,9 @@ export const accessSettings = {
   record_id_generator: setting(generator, 'How ids of records are made and checked.', { default: 'RelaxedUUID' }),
 };
 
+/** The names of the built-in authorization, also as existing deployments write it. */
+export const builtInAuthorization = /^(?:(?:svc|kinto|kinto\.core)\.authorization\.)?(?:Route)?AuthorizationPolicy$/;
+
 /** Policies and secrets. */
 export const authenticationSettings = {
   userid_hmac_secret: setting(
@@ -80,8 +83,8 @@ export const authenticationSettings = {
     { default: 'groupfinder' },
   ),
   'multiauth.authorization_policy': setting(
-    matching(/(?:^|\.)(?:Route)?AuthorizationPolicy$/, 'the built-in AuthorizationPolicy'),
-    'What decides about access; only the built-in one exists.',
+    matching(/^[^\s]+$/, 'AuthorizationPolicy, the name of a policy of a plugin, a package, or a path'),
+    'What has the last word on every access: AuthorizationPolicy leaves it to permissions and settings, another one is of a plugin, or of a module that exports createAuthorization.',
     { default: 'AuthorizationPolicy' },
   ),
 };
