@@ -23,9 +23,16 @@ export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';
 export { StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
 export type { IdGenerator } from './core/objects/ids.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
-export { ExactNumber, type JsonObject, type JsonValue } from './base/json.ts';
+export { ExactNumber, formatJson, parseJson, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
 export type { AuthenticationPolicy, Credentials, PolicyContext, PolicyFactory } from './contracts/authentication.ts';
+export type {
+  BackendContext,
+  BackendModule,
+  BackendParts,
+  CacheContext,
+  DatabaseContext,
+} from './contracts/backend-module.ts';
 export type { CacheBackend } from './contracts/cache.ts';
 export type { Database, Transaction } from './contracts/database.ts';
 export type {

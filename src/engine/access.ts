@@ -76,7 +76,8 @@ async function askPolicy(
   question: Pick<AccessQuestion, 'caller' | 'reader' | 'ids' | 'byDefault'>,
 ): Promise<boolean> {
   // Whatever else a policy of somebody else's returns is no permission.
-  return (await policy.decide({ ...about, ...question })) === true;
+  const answer: unknown = await policy.decide({ ...about, ...question });
+  return answer === true;
 }
 
 async function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {

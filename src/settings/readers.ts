@@ -236,9 +236,10 @@ export function dottedChoiceOr<const T extends string>(
   return {
     form,
     read(given) {
-      const reading = known.read(given);
-      if (reading.kind !== 'wrong') return reading;
       const name = unwrap(given);
+      // A path may end like a dotted word by chance.
+      const reading = /^(?:\.|\/|file:)/.test(name) ? wrong(form) : known.read(given);
+      if (reading.kind !== 'wrong') return reading;
       return options.pattern.test(name) ? value(name) : wrong(form);
     },
   };
