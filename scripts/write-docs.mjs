@@ -1,8 +1,9 @@
 // Writes the pages of docs/reference that are made from tables in the code. Build first.
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { builtInPlugins } from '../dist/app/plugins.js';
 import { formatReference } from '../dist/settings/docs.js';
 
-const pages = { 'settings.md': formatReference() };
+const pages = { 'settings.md': formatReference(builtInPlugins) };
 
 const folder = new URL('../docs/reference/', import.meta.url);
 mkdirSync(folder, { recursive: true });

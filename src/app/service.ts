@@ -114,6 +114,8 @@ async function assemble(
       engine,
       policies,
       capabilities: collectCapabilities(parts),
+      showsPermissions:
+        settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
       userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
       checks: healthChecks(backends, settings, parts),
       endpoints: () => endpoints,

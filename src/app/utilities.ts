@@ -25,6 +25,8 @@ export interface UtilityOptions {
   readonly engine: EngineOptions;
   readonly policies: readonly AuthenticationPolicy[];
   readonly capabilities: Capabilities;
+  /** Whether there is `GET /permissions`. */
+  readonly showsPermissions: boolean;
   readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
   readonly checks: ReadonlyMap<string, HealthCheck>;
   /** All endpoints of the service, for its description. */
@@ -34,7 +36,7 @@ export interface UtilityOptions {
 
 export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
   const { settings, kinds, engine, policies } = options;
-  const hasPermissions = settings.get('experimental_permissions_endpoint');
+  const { showsPermissions } = options;
   return [
     rootEndpoint({
       projectName: settings.get('project_name'),
@@ -78,7 +80,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       policies,
       endpoints: options.endpoints,
     }),
-    ...(hasPermissions
+    ...(showsPermissions
       ? [
           permissionsEndpoint({
             kinds,
@@ -125,7 +127,13 @@ function shownValue(value: unknown): JsonValue {
   return Array.isArray(value) ? value.map(formatValue) : formatValue(value);
 }
 
-function coreCapabilities({ settings, policies, capabilities, documentationUrl }: UtilityOptions): Capabilities {
+function coreCapabilities({
+  settings,
+  policies,
+  capabilities,
+  showsPermissions,
+  documentationUrl,
+}: UtilityOptions): Capabilities {
   const all: Capabilities = new Map(capabilities);
   const add = (key: string, description: string): void => {
     if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
@@ -135,7 +143,7 @@ function coreCapabilities({ settings, policies, capabilities, documentationUrl }
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }
-  if (settings.get('experimental_permissions_endpoint')) {
+  if (showsPermissions) {
     add('permissions_endpoint', 'GET /permissions lists what the caller may do.');
   }
   return all;

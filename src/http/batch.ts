@@ -10,6 +10,7 @@ import {
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,
+  type TextResponse,
 } from '../engine/exchange.ts';
 import { parseTarget } from './target.ts';
 
@@ -59,12 +60,17 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
-    chars += response.body.length;
+    const { body } = response;
+    if (typeof body !== 'string') {
+      context.session.doom();
+      throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
+    }
+    chars += body.length;
     if (chars > maxAnswerChars) {
       context.session.doom();
       throw new ServiceError('requestTooLarge', { message: 'The answers to this batch are too large together.' });
     }
-    parts.push(formatEntryResponse(request, response));
+    parts.push(formatEntryResponse(request, { ...response, body }));
   }
   return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
 }
@@ -199,7 +205,7 @@ function entryRequest(outer: ServiceRequest, entry: Entry): ServiceRequest {
   return { ...outer, method: entry.method, target: entry.target, headers, body };
 }
 
-function formatEntryResponse(request: ServiceRequest, response: ServiceResponse): string {
+function formatEntryResponse(request: ServiceRequest, response: TextResponse): string {
   const isJson = response.headers['Content-Type'] === 'application/json';
   const text = request.method === 'HEAD' ? '' : response.body;
   const body = text === '' || !isJson ? JSON.stringify(text) : text;

@@ -57,6 +57,8 @@ export interface PluginParts {
   readonly subscribers?: readonly Subscriber[];
   /** Implementations for `event_listeners.<name>.use`, by name. */
   readonly listeners?: Readonly<Record<string, ListenerFactory>>;
+  /** Switches `GET /permissions` on. */
+  readonly showsPermissions?: boolean;
   /** Added to the heartbeat, by name. */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>;
   /** Called before the service listens, when everything is put together. An error keeps it from starting. */

@@ -2,6 +2,7 @@
 // the runner, and the answer goes back as it is.
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { JsonLimits } from '../base/json.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -85,6 +86,8 @@ function createShell(options: ServerOptions): FastifyInstance {
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // Forms hold files: whoever takes them reads them as they arrive, and limits them.
+  server.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload));
   const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     answer(options, request, reply);
   server.all('/', handle);
@@ -117,10 +120,15 @@ function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): Ser
     method: incoming.method,
     target: decodeTarget(incoming.originalUrl),
     headers,
-    body: Buffer.isBuffer(body) ? RequestBody.ofBytes(body, options.json) : RequestBody.none,
+    body: toRequestBody(body, options.json),
     origin: `${options.scheme ?? incoming.protocol}://${options.host ?? hostOf(incoming)}`,
     id: requestId(headers['x-request-id']),
   };
+}
+
+function toRequestBody(body: unknown, limits: JsonLimits): RequestBody {
+  if (Buffer.isBuffer(body)) return RequestBody.ofBytes(body, limits);
+  return body instanceof Readable ? RequestBody.ofStream(body) : RequestBody.none;
 }
 
 const hostForm = /^[\w.~:[\]%-]*$/;
@@ -161,7 +169,8 @@ function send(reply: FastifyReply, { id }: ServiceRequest, { status, headers, bo
     if (status === 304 && name === 'Content-Type') continue;
     reply.header(name, headers[name]);
   }
-  return reply.send(status === 304 || status === 204 ? '' : body);
+  if (status === 304 || status === 204) return reply.send('');
+  return reply.send(typeof body === 'string' || body instanceof Uint8Array ? body : Readable.from(body));
 }
 
 const shellErrors: Readonly<Record<string, ErrorKey>> = {
