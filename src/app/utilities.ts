@@ -9,6 +9,7 @@ import type { Endpoint } from '../engine/endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
+import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability } from '../http/views/root.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
@@ -78,6 +79,15 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       httpApiVersion: settings.get('http_api_version'),
       versionPrefix: engine.versionPrefix,
       policies,
+      endpoints: options.endpoints,
+    }),
+    openApiEndpoint({
+      projectName: settings.get('project_name'),
+      projectDocs: settings.get('project_docs'),
+      httpApiVersion: settings.get('http_api_version'),
+      versionPrefix: engine.versionPrefix,
+      policies,
+      kinds,
       endpoints: options.endpoints,
     }),
     ...(showsPermissions
