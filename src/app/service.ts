@@ -85,7 +85,7 @@ async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, versionPrefix, documentationUrl };
+  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = createPolicies(settings, cache, parts);

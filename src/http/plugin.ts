@@ -12,6 +12,7 @@ import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
+import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
@@ -30,6 +31,8 @@ export interface PluginHost {
   readonly logger: Logger;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
+  /** Limits and keys that lists and pages are made with. */
+  readonly engine: EngineOptions;
   /** Path that all addresses start with, `/v1`. */
   readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
