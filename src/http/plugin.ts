@@ -20,7 +20,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Alias } from './alias.ts';
 import type { PrincipalSource } from './identity.ts';
 import type { HealthCheck } from './views/heartbeat.ts';
-import type { Capability } from './views/root.ts';
+import type { Capability, CurrentCapability } from './views/root.ts';
 
 /** What a plugin sees of the service it becomes part of. */
 export interface PluginHost {
@@ -49,8 +49,11 @@ export interface PluginParts {
   readonly idGenerators?: Readonly<Record<string, IdGenerator>>;
   readonly endpoints?: readonly Endpoint[];
   readonly aliases?: readonly Alias[];
-  /** Features shown in the root view, by key; a key that another plugin has taken is an error at start. */
-  readonly capabilities?: Readonly<Record<string, Capability>>;
+  /**
+   * Features shown in the root view, by key; a key that another plugin has taken is an error at start. A function is
+   * asked each time, and may have nothing to show.
+   */
+  readonly capabilities?: Readonly<Record<string, Capability | CurrentCapability>>;
   /** Added to `user` in the root view. */
   readonly userInfo?: (caller: Caller) => JsonObject;
   /** Implementations for `multiauth.policy.<name>.use`, by name. */
