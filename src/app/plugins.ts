@@ -4,11 +4,12 @@ import { admin } from '../plugins/admin/index.ts';
 import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
+import { openid } from '../plugins/openid/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
-export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush];
+export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush, openid];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.

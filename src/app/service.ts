@@ -88,7 +88,7 @@ async function assemble(
   const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = createPolicies(settings, cache, parts);
+  const policies = createPolicies(host, parts);
 
   const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
   const resources = {
