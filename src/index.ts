@@ -25,7 +25,13 @@ export type { IdGenerator } from './core/objects/ids.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
 export { ExactNumber, formatJson, parseJson, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
-export type { AuthenticationPolicy, Credentials, PolicyContext, PolicyFactory } from './contracts/authentication.ts';
+export type {
+  AuthenticationPolicy,
+  Credentials,
+  Identity,
+  PolicyContext,
+  PolicyFactory,
+} from './contracts/authentication.ts';
 export type {
   BackendContext,
   BackendModule,

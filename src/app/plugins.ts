@@ -1,11 +1,15 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { admin } from '../plugins/admin/index.ts';
+import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
+import { openid } from '../plugins/openid/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
-const builtIn: readonly Plugin[] = [defaultBucket, flush];
+/** Those that come with the software, by whose names `includes` asks for them. */
+export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush, openid];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.
@@ -41,13 +45,13 @@ export async function setUpPlugins(plugins: readonly Plugin[], host: PluginHost)
 }
 
 async function findPlugin(name: string): Promise<Plugin> {
-  const known = builtIn.find((candidate) => candidate.name === name);
+  const known = builtInPlugins.find((candidate) => candidate.name === name);
   if (known !== undefined) return known;
   let module: Record<string, unknown>;
   try {
     module = await loadModule(name);
   } catch (error) {
-    const names = builtIn.map((candidate) => candidate.name).join(', ');
+    const names = builtInPlugins.map((candidate) => candidate.name).join(', ');
     throw new Error(`includes names ${name}, which is none of ${names}. ${messageOf(error)}`, { cause: error });
   }
   for (const candidate of [module['default'], module['plugin']]) if (isPlugin(candidate)) return candidate;

@@ -89,10 +89,10 @@ async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, versionPrefix, documentationUrl };
+  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = createPolicies(settings, cache, parts);
+  const policies = createPolicies(host, parts);
 
   const ofKinds = {
     ...kindSettings(settings),
@@ -122,6 +122,8 @@ async function assemble(
       engine,
       policies,
       capabilities: collectCapabilities(parts),
+      showsPermissions:
+        settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
       userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
       checks: healthChecks(backends, settings, parts),
       endpoints: () => endpoints,

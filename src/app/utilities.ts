@@ -9,13 +9,14 @@ import type { Endpoint } from '../engine/endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
+import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
-import { rootEndpoint, type Capability } from '../http/views/root.ts';
+import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export type Capabilities = Map<string, Capability>;
+export type Capabilities = Map<string, Capability | CurrentCapability>;
 
 export interface UtilityOptions {
   readonly settings: Settings;
@@ -25,6 +26,8 @@ export interface UtilityOptions {
   readonly engine: EngineOptions;
   readonly policies: readonly AuthenticationPolicy[];
   readonly capabilities: Capabilities;
+  /** Whether there is `GET /permissions`. */
+  readonly showsPermissions: boolean;
   readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
   readonly checks: ReadonlyMap<string, HealthCheck>;
   /** All endpoints of the service, for its description. */
@@ -34,7 +37,7 @@ export interface UtilityOptions {
 
 export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
   const { settings, kinds, engine, policies } = options;
-  const hasPermissions = settings.get('experimental_permissions_endpoint');
+  const { showsPermissions } = options;
   return [
     rootEndpoint({
       projectName: settings.get('project_name'),
@@ -78,7 +81,16 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       policies,
       endpoints: options.endpoints,
     }),
-    ...(hasPermissions
+    openApiEndpoint({
+      projectName: settings.get('project_name'),
+      projectDocs: settings.get('project_docs'),
+      httpApiVersion: settings.get('http_api_version'),
+      versionPrefix: engine.versionPrefix,
+      policies,
+      kinds,
+      endpoints: options.endpoints,
+    }),
+    ...(showsPermissions
       ? [
           permissionsEndpoint({
             kinds,
@@ -125,7 +137,13 @@ function shownValue(value: unknown): JsonValue {
   return Array.isArray(value) ? value.map(formatValue) : formatValue(value);
 }
 
-function coreCapabilities({ settings, policies, capabilities, documentationUrl }: UtilityOptions): Capabilities {
+function coreCapabilities({
+  settings,
+  policies,
+  capabilities,
+  showsPermissions,
+  documentationUrl,
+}: UtilityOptions): Capabilities {
   const all: Capabilities = new Map(capabilities);
   const add = (key: string, description: string): void => {
     if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
@@ -135,7 +153,7 @@ function coreCapabilities({ settings, policies, capabilities, documentationUrl }
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }
-  if (settings.get('experimental_permissions_endpoint')) {
+  if (showsPermissions) {
     add('permissions_endpoint', 'GET /permissions lists what the caller may do.');
   }
   return all;
