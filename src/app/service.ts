@@ -103,7 +103,8 @@ async function assemble(
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
-  const shareable = backends.hasPermissions ? builtInKinds(resources) : [];
+  const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
+  const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
   for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
@@ -153,9 +154,9 @@ async function assemble(
       },
       clock,
     ),
-    versionPrefix,
+    place: { pathPrefix: settings.get('path_prefix'), versionPrefix },
     readonly: settings.get('readonly'),
-    unversionedPaths: new Set(['/__heartbeat__', '/__lbheartbeat__', '/__version__']),
+    unversionedPaths: unversionedPaths(settings.get('path_prefix')),
   });
   const runner: RunnerOptions = {
     dispatcher,
@@ -187,6 +188,12 @@ async function assemble(
       await backends.close();
     },
   };
+}
+
+/** What load balancers ask for; they follow no redirects. */
+function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
+  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
+  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
 /** @throws Error naming the plugin that could not be started, with its reason */

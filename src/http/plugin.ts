@@ -34,7 +34,7 @@ export interface PluginHost {
   readonly objects: Objects;
   /** Limits and keys that lists and pages are made with. */
   readonly engine: EngineOptions;
-  /** Path that all addresses start with, `/v1`. */
+  /** Path that all addresses start with, `/v1`, or with a path before it `/api/v1`. */
   readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;

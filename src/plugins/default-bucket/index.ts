@@ -28,6 +28,8 @@ export const defaultBucket = definePlugin({
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
+      // There is nothing personal about buckets that are not there.
+      start: () => void host.objects.kind('collection'),
     };
   },
 });
