@@ -1,5 +1,5 @@
 // What a plugin is: a module that declares what it adds. Built-in features beyond the core hierarchy use the same
-// interface as anybody else's.
+// interface as anybody else's. See docs/guides/writing-a-plugin.md.
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';

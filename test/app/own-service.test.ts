@@ -105,10 +105,8 @@ describe('a service of its own', () => {
     });
     const { headers } = await alice.request('GET', `${base}/shops/s/products`);
     expect(headers['next-page']).toMatch(new RegExp(`^${service.origin}${base}/shops/s/products\\?`));
-    expect(await alice.request('PUT', `${base}/shops/t/products/p`)).toMatchObject({
-      status: 404,
-      body: { details: { resource_name: 'shop' } },
-    });
+    expect(await alice.request('DELETE', `${base}/shops/s`)).toMatchObject({ status: 200 });
+    expect(await alice.request('GET', `${base}/shops/s`)).toMatchObject({ status: 403 });
     expect(await alice.request('GET', `${base}/buckets`)).toMatchObject({ status: 404, body: { errno: 111 } });
   });
 

@@ -8,7 +8,7 @@ const backend = dottedChoiceOr(backends, {
   isDeprecated: true,
   form: 'a package, or the path of a module',
   // Dotted names are those of modules of the reference server, which are no packages here.
-  pattern: /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+)$/,
+  pattern: /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/,
   aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
 });
 
