@@ -16,6 +16,18 @@ export interface BoundPattern {
 
 export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
 
+/** All entries of one object. */
+export interface ObjectEntries {
+  readonly objectId: string;
+  readonly permissions: ObjectPermissions;
+}
+
+/** What one user, or `system.Authenticated`, was given. */
+export interface Memberships {
+  readonly userId: string;
+  readonly principals: readonly string[];
+}
+
 export interface PermissionReader {
   /** Principals given to the user, and those given to `system.Authenticated`; empty for unknown users. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
@@ -49,6 +61,23 @@ export interface PermissionReader {
     objectIds: readonly string[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
+
+  /**
+   * One page of all objects that have entries, each with all of them, in a fixed order of the backend's own. An object
+   * that loses its last entry at this moment may come with none.
+   *
+   * @param after continue after this object, which need not have entries any more; `undefined`: from the first
+   * @param limit objects wanted, at least 1; fewer come when there are no more
+   */
+  entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]>;
+
+  /**
+   * One page of all users who have principals, each with all of their own, in a fixed order of the backend's own.
+   *
+   * @param after continue after this user, who need not have principals any more; `undefined`: from the first
+   * @param limit users wanted, at least 1; fewer come when there are no more
+   */
+  memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]>;
 }
 
 export interface PermissionWriter extends PermissionReader {

@@ -2,13 +2,15 @@
 import type {
   BoundPattern,
   BoundPermission,
+  Memberships,
+  ObjectEntries,
   ObjectPermissions,
   PermissionBackend,
   PermissionReader,
   PermissionWriter,
 } from '../../contracts/permission.ts';
 import type { MemoryDatabase } from './database.ts';
-import type { GrantTable, ObjectEntries } from './grant-table.ts';
+import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
 import { parsePattern } from './object-pattern.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -105,13 +107,35 @@ class MemoryPermissionReader implements PermissionReader {
     return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
   }
 
+  entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
+    return this.run(() =>
+      pageOf(this.grants.objects(), after, limit).map((objectId) => {
+        return { objectId, permissions: this.permissionsOf(objectId, undefined) };
+      }),
+    );
+  }
+
+  memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {
+    return this.run(() =>
+      pageOf(this.grants.users(), after, limit).map((userId) => {
+        return { userId, principals: [...this.grants.principalsOf(userId)] };
+      }),
+    );
+  }
+
   protected permissionsOf(objectId: string, names: readonly string[] | undefined): ObjectPermissions {
-    const entries: ObjectEntries | undefined = this.grants.entriesOf(objectId);
+    const entries: EntriesOfObject | undefined = this.grants.entriesOf(objectId);
     if (entries === undefined) return {};
     const wanted =
       names === undefined ? [...entries] : [...entries].filter(([permission]) => names.includes(permission));
     return Object.fromEntries(wanted.map(([permission, principals]) => [permission, [...principals]]));
   }
+}
+
+/** The first ids after one, ordered by UTF-16 units. */
+function pageOf(ids: Iterable<string>, after: string | undefined, limit: number): readonly string[] {
+  const ahead = [...ids].filter((id) => after === undefined || id > after);
+  return ahead.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, limit);
 }
 
 class MemoryPermissionWriter extends MemoryPermissionReader implements PermissionWriter {

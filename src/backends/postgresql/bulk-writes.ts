@@ -14,6 +14,7 @@ export interface PurgeOptions {
   readonly parent?: string;
   readonly before?: number;
   readonly maxRetained?: number;
+  readonly limit?: number;
 }
 
 /** Tombstones that one statement deletes, so that none runs for long. */
@@ -55,7 +56,7 @@ export async function deleteBelow(access: UnitAccess, uri: string, now: number):
 
 /** Forgets tombstones, list by list; returns how many. */
 export async function purgeTombstones(access: UnitAccess, options: PurgeOptions): Promise<number> {
-  const { kind, parent, before, maxRetained } = options;
+  const { kind, parent, before, maxRetained, limit = Infinity } = options;
   if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
   const parameters = new Parameters();
   const conditions = [`l.dead > ${parameters.add(maxRetained ?? 0, 'bigint')}`];
@@ -65,7 +66,7 @@ export async function purgeTombstones(access: UnitAccess, options: PurgeOptions)
     ORDER BY l.parent, l.kind FOR NO KEY UPDATE`;
   let purged = 0;
   for (const row of (await run(access, parameters.bind(text))).rows) {
-    const wanted = maxRetained === undefined ? Infinity : Number(row[3]) - maxRetained;
+    const wanted = Math.min(limit - purged, maxRetained === undefined ? Infinity : Number(row[3]) - maxRetained);
     purged += await purgeList(access, [row[0]!, row[1]!, row[2]!], before, wanted);
   }
   return purged;

@@ -1,5 +1,12 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
-import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
+import type {
+  BoundPattern,
+  BoundPermission,
+  Memberships,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionReader,
+} from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
@@ -28,6 +35,27 @@ const readEntries = prepared(
   JOIN coffer_folders f ON f.parent = b.parent
   JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder AND e.name = b.name`,
 );
+// Folders in order, then the names in each; folders that nothing is left in are passed over, or a page could be empty.
+const objectsFrom = (folders: string, names: string): string =>
+  `SELECT f.parent, k.name FROM (
+    SELECT parent, folder FROM coffer_folders f WHERE ${folders} EXISTS (
+      SELECT FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
+    ) ORDER BY parent LIMIT $1 + 1
+  ) f CROSS JOIN LATERAL (
+    SELECT e.name FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder ${names}
+    GROUP BY e.name ORDER BY e.name LIMIT $1
+  ) k ORDER BY f.parent, k.name LIMIT $1`;
+const firstObjects = prepared('first-objects', objectsFrom('', ''));
+const nextObjects = prepared(
+  'next-objects',
+  objectsFrom('parent >= $2 AND', 'AND (f.parent > $2 OR e.name > $3)'),
+);
+const usersFrom = (condition: string): string =>
+  `SELECT u.user_key, m.user_id, m.principal FROM (
+    SELECT DISTINCT user_key FROM coffer_memberships ${condition} ORDER BY user_key LIMIT $1
+  ) u JOIN coffer_memberships m ON m.user_key = u.user_key ORDER BY u.user_key`;
+const firstUsers = prepared('first-users', usersFrom(''));
+const nextUsers = prepared('next-users', usersFrom('WHERE user_key > $2'));
 
 export class PostgresPermissionReader<Reach extends Access = Access> implements PermissionReader {
   protected readonly access: Reach;
@@ -83,6 +111,32 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const found = objectIds.map(() => new Map<string, string[]>());
     for (const row of rows) addEntry(found, row, permissions);
     return found.map((entries) => Object.fromEntries(entries));
+  }
+
+  async entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
+    const start = after === undefined ? undefined : splitObjectId(after);
+    const { rows } =
+      start === undefined
+        ? await this.access.run(firstObjects, [limit])
+        : await this.access.run(nextObjects, [limit, start.folder, start.name]);
+    const ids = rows.map(([folder, name]) => folder! + name!);
+    const permissions = await this.getObjectsPermissions(ids);
+    return ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
+  }
+
+  async memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {
+    const { rows } =
+      after === undefined
+        ? await this.access.run(firstUsers, [limit])
+        : await this.access.run(nextUsers, [limit, keyOfText(after)]);
+    const users = new Map<string, string[]>();
+    for (const [key, userId, principal] of rows) {
+      const name = userId ?? key!;
+      const principals = users.get(name);
+      if (principals === undefined) users.set(name, [principal!]);
+      else principals.push(principal!);
+    }
+    return Array.from(users, ([userId, principals]) => ({ userId, principals }));
   }
 }
 

@@ -131,6 +131,13 @@ export const databaseComponent: Component = {
         $$;
       `,
     },
+    {
+      summary: 'keep the whole id of users whose id is too long for an index',
+      sql: `
+        -- As with principals of entries: absent where the key is the id.
+        ALTER TABLE coffer_memberships ADD COLUMN user_id text COLLATE "C";
+      `,
+    },
   ],
 };
 

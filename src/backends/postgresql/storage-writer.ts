@@ -2,7 +2,7 @@
 // before the first change of an operation, so no statement that changes something can fail for a reason of its own.
 import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
@@ -10,6 +10,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
+import { restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
@@ -158,6 +159,10 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     list.change(list.clock ?? this.#clock.now(), { live: -trimmed });
     list.entries.clear();
     return trimmed;
+  }
+
+  async restore(key: ListKey, restoration: Restoration): Promise<void> {
+    await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
   }
 
   async flush(): Promise<void> {
