@@ -46,10 +46,7 @@ const objectsFrom = (folders: string, names: string): string =>
     GROUP BY e.name ORDER BY e.name LIMIT $1
   ) k ORDER BY f.parent, k.name LIMIT $1`;
 const firstObjects = prepared('first-objects', objectsFrom('', ''));
-const nextObjects = prepared(
-  'next-objects',
-  objectsFrom('parent >= $2 AND', 'AND (f.parent > $2 OR e.name > $3)'),
-);
+const nextObjects = prepared('next-objects', objectsFrom('parent >= $2 AND', 'AND (f.parent > $2 OR e.name > $3)'));
 const usersFrom = (condition: string): string =>
   `SELECT u.user_key, m.user_id, m.principal FROM (
     SELECT DISTINCT user_key FROM coffer_memberships ${condition} ORDER BY user_key LIMIT $1

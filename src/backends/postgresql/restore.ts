@@ -38,13 +38,15 @@ export async function restoreEntries(
     if (isTombstone(entry)) tombstones.push(entry);
     else objects.push(entry);
   }
-  const cleared =
-    ids.length === 0
-      ? []
-      : await Promise.all([
-          access.run(clearObjects, [...place, ids, times]),
-          access.run(clearTombstones, [...place, ids, times]),
-        ]);
+  let [clearedObjects, clearedTombstones] = [0, 0];
+  if (ids.length > 0) {
+    const [ofObjects, ofTombstones] = await Promise.all([
+      access.run(clearObjects, [...place, ids, times]),
+      access.run(clearTombstones, [...place, ids, times]),
+    ]);
+    clearedObjects = ofObjects.count;
+    clearedTombstones = ofTombstones.count;
+  }
   if (objects.length > 0) {
     access.send(restoreObjects, [
       ...place,
@@ -61,8 +63,8 @@ export async function restoreEntries(
   let latest = clock;
   for (const time of times) latest = Math.max(latest, time);
   list.change(latest, {
-    live: objects.length - (cleared[0]?.count ?? 0),
-    dead: tombstones.length - (cleared[1]?.count ?? 0),
+    live: objects.length - clearedObjects,
+    dead: tombstones.length - clearedTombstones,
   });
   list.entries.clear();
 }
