@@ -5,6 +5,7 @@ import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Settings } from '../settings/settings.ts';
+import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
 import type { ListState } from '../contracts/storage.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { walkLists } from './copy/walk.ts';
@@ -74,7 +75,7 @@ async function purgeFrom(
   let count = 0;
   let left = lists;
   while (left.length > 0) {
-    const unit = await write(backends, async ({ storage }) => {
+    const unit = await insist(backends, async ({ storage }) => {
       let purged = 0;
       for (const [index, { kind, parent }] of left.entries()) {
         const limit = purgeTombstones - purged;
@@ -88,6 +89,20 @@ async function purgeFrom(
     left = unit.left;
   }
   return count;
+}
+
+/** A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten. */
+const insistentAttempts = 6;
+
+async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write(backends, work);
+    } catch (error) {
+      const mayHelp = error instanceof BackendUnavailable || error instanceof TransactionConflict;
+      if (!mayHelp || attempt === insistentAttempts) throw error;
+    }
+  }
 }
 
 /** Deletes a collection and everything below it, leaving no tombstones. */
