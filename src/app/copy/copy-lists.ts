@@ -2,7 +2,7 @@
 // is compared entry by entry, and only what differs is written.
 import type { StorageBackend } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
-import { inUnit } from './units.ts';
+import { Growth, inUnit } from './units.ts';
 import { compareIds, sizeOf, walkEntries, walkLists, walkPairs } from './walk.ts';
 
 export interface ListCopyOptions {
@@ -33,7 +33,7 @@ export async function copyLists(
       else onProgress(1);
     }
   }
-  await writes.flush();
+  await writes.finish();
   return writes.written;
 }
 
@@ -58,6 +58,7 @@ const unitCharacters = 4_000_000;
 class Restorations {
   readonly #target: StorageBackend;
   readonly #onWritten: (entries: number) => void;
+  readonly #growth: Growth;
   readonly #parts: Part[] = [];
   #entries = 0;
   #characters = 0;
@@ -66,6 +67,7 @@ class Restorations {
   constructor(target: StorageBackend, onWritten: (entries: number) => void) {
     this.#target = target;
     this.#onWritten = onWritten;
+    this.#growth = new Growth(target.database);
   }
 
   /** Adds an entry to be put, an id to be gone, or the clock alone. */
@@ -90,6 +92,11 @@ class Restorations {
     this.#characters += size;
   }
 
+  async finish(): Promise<void> {
+    await this.flush();
+    await this.#growth.finish();
+  }
+
   async flush(): Promise<void> {
     if (this.#parts.length === 0) return;
     await inUnit(this.#target.database, async (transaction) => {
@@ -98,6 +105,7 @@ class Restorations {
     });
     this.#onWritten(this.#parts.reduce((sum, { entries }) => sum + entries.length, 0));
     this.written += this.#entries;
+    await this.#growth.add(this.#entries + this.#parts.length);
     this.#parts.length = 0;
     this.#entries = 0;
     this.#characters = 0;

@@ -1,7 +1,7 @@
 // Copies access-control entries and memberships.
 import type { ObjectPermissions, PermissionBackend } from '../../contracts/permission.ts';
 import { digestMemberships, formatPermissions } from './digest.ts';
-import { inUnit } from './units.ts';
+import { Growth, inUnit } from './units.ts';
 import { walkMemberships, walkPermissions } from './walk.ts';
 
 export interface PermissionCopyOptions {
@@ -27,6 +27,7 @@ async function copyEntries(
   target: PermissionBackend,
   { resumes, onProgress }: PermissionCopyOptions,
 ): Promise<void> {
+  const growth = new Growth(target.database);
   for await (const page of walkPermissions(source.reader)) {
     const ids = page.map(({ objectId }) => objectId);
     const there = resumes ? await target.reader.getObjectsPermissions(ids) : [];
@@ -40,9 +41,11 @@ async function copyEntries(
         const writer = target.writer(transaction);
         for (const { objectId, permissions } of changes) await writer.replaceObjectPermissions(objectId, permissions);
       });
+      await growth.add(changes.length);
     }
     onProgress(page.length);
   }
+  await growth.finish();
 }
 
 /** The entries to write, with those that shall be gone as empty ones. */
@@ -73,6 +76,7 @@ async function copyMemberships(
     if (ours.digest === theirs.digest) return onProgress(ours.count);
     await inUnit(target.database, (transaction) => target.writer(transaction).removePrincipalsBelow(''));
   }
+  const growth = new Growth(target.database);
   for await (const page of walkMemberships(source.reader)) {
     await inUnit(target.database, async (transaction) => {
       const writer = target.writer(transaction);
@@ -80,6 +84,8 @@ async function copyMemberships(
         for (const principal of principals) await writer.addUserPrincipal(userId, principal);
       }
     });
+    await growth.add(page.length);
     onProgress(page.length);
   }
+  await growth.finish();
 }

@@ -21,3 +21,28 @@ export async function inUnit<T>(database: Database, work: (transaction: Transact
     await wait(firstPauseMs * 2 ** attempt * (0.5 + Math.random() / 2));
   }
 }
+
+const firstRefresh = 2000;
+
+/** Counts what is written to a database that is being filled, and refreshes its statistics each time it has doubled. */
+export class Growth {
+  readonly #database: Database;
+  #written = 0;
+  #next = firstRefresh;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async add(count: number): Promise<void> {
+    this.#written += count;
+    if (this.#written < this.#next) return;
+    this.#next = this.#written * 2;
+    await this.#database.refreshStatistics?.();
+  }
+
+  /** Refreshes them a last time, when anything was written. */
+  async finish(): Promise<void> {
+    if (this.#written > 0) await this.#database.refreshStatistics?.();
+  }
+}

@@ -98,6 +98,12 @@ class OpenDatabase implements PostgresDatabase {
     return lines;
   }
 
+  async refreshStatistics(): Promise<void> {
+    const tables = ['lists', 'objects', 'tombstones', 'memberships', 'folders', 'entries'];
+    const text = `ANALYZE ${tables.map((table) => `coffer_${table}`).join(', ')}`;
+    await this.#pool.run('storage', { text }, []);
+  }
+
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }

@@ -10,7 +10,7 @@ import type {
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row } from './connection.ts';
+import { prepared, type Row, type Statement } from './connection.ts';
 import { keyOfText } from './text-key.ts';
 
 const readMemberships = prepared(
@@ -35,18 +35,28 @@ const readEntries = prepared(
   JOIN coffer_folders f ON f.parent = b.parent
   JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder AND e.name = b.name`,
 );
-// Folders in order, then the names in each; folders that nothing is left in are passed over, or a page could be empty.
-const objectsFrom = (folders: string, names: string): string =>
-  `SELECT f.parent, k.name FROM (
-    SELECT parent, folder FROM coffer_folders f WHERE ${folders} EXISTS (
-      SELECT FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
-    ) ORDER BY parent LIMIT $1 + 1
-  ) f CROSS JOIN LATERAL (
-    SELECT e.name FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder ${names}
-    GROUP BY e.name ORDER BY e.name LIMIT $1
-  ) k ORDER BY f.parent, k.name LIMIT $1`;
-const firstObjects = prepared('first-objects', objectsFrom('', ''));
-const nextObjects = prepared('next-objects', objectsFrom('parent >= $2 AND', 'AND (f.parent > $2 OR e.name > $3)'));
+// Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
+const objectsInFolder = prepared(
+  'objects-in-folder',
+  `SELECT e.parent, e.name FROM coffer_entries e
+  WHERE e.parent = $2 AND e.folder = (SELECT folder FROM coffer_folders WHERE parent = $2) AND e.name > $3
+  GROUP BY e.parent, e.name ORDER BY e.name LIMIT $1`,
+);
+// Folders that nothing is left in are passed over, or a page could be empty before the end.
+const objectsInFolders = (name: string, condition: string): Statement =>
+  prepared(
+    name,
+    `SELECT f.parent, k.name FROM (
+      SELECT f.parent, f.folder FROM coffer_folders f WHERE ${condition} EXISTS (
+        SELECT FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
+      ) ORDER BY f.parent LIMIT $1
+    ) f CROSS JOIN LATERAL (
+      SELECT e.name FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
+      GROUP BY e.name ORDER BY e.name LIMIT $1
+    ) k ORDER BY f.parent, k.name LIMIT $1`,
+  );
+const firstObjects = objectsInFolders('first-objects', '');
+const nextObjects = objectsInFolders('next-objects', 'f.parent > $2 AND');
 const usersFrom = (condition: string): string =>
   `SELECT u.user_key, m.user_id, m.principal FROM (
     SELECT DISTINCT user_key FROM coffer_memberships ${condition} ORDER BY user_key LIMIT $1
@@ -111,14 +121,18 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 
   async entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
-    const start = after === undefined ? undefined : splitObjectId(after);
-    const { rows } =
-      start === undefined
-        ? await this.access.run(firstObjects, [limit])
-        : await this.access.run(nextObjects, [limit, start.folder, start.name]);
+    const rows = await this.#objectsAfter(after, limit);
     const ids = rows.map(([folder, name]) => folder! + name!);
     const permissions = await this.getObjectsPermissions(ids);
     return ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
+  }
+
+  async #objectsAfter(after: string | undefined, limit: number): Promise<readonly Row[]> {
+    if (after === undefined) return (await this.access.run(firstObjects, [limit])).rows;
+    const { folder, name } = splitObjectId(after);
+    const { rows } = await this.access.run(objectsInFolder, [limit, folder, name]);
+    if (rows.length === limit) return rows;
+    return [...rows, ...(await this.access.run(nextObjects, [limit - rows.length, folder])).rows];
   }
 
   async memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {

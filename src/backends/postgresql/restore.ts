@@ -6,12 +6,21 @@ import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import type { LockedList } from './locked-lists.ts';
 
-// Two statements: in one, the rows to be deleted would still be in the way of those to be inserted.
-const clear = (table: string): string =>
-  `DELETE FROM coffer_${table} WHERE parent = $1 AND list = $2
-  AND (id = ANY ($3::text[]) OR last_modified = ANY ($4::bigint[]))`;
-const clearObjects = prepared('clear-objects', clear('objects'));
-const clearTombstones = prepared('clear-tombstones', clear('tombstones'));
+// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has.
+// The server knows nothing yet of a table that is being filled, and would take any index that begins with the list, and
+// then read all of the list each time.
+const lookUp = (table: string, array: string, column: string): string =>
+  `SELECT '${table}', e.id FROM unnest(${array}) AS k (value) CROSS JOIN LATERAL (
+    SELECT e.id FROM coffer_${table} e
+    WHERE e.parent = $1 AND e.list = $2 AND e.${column} >= k.value AND e.${column} <= k.value
+    ORDER BY e.${column} LIMIT 1
+  ) e`;
+const findInTheWay = prepared(
+  'find-in-the-way',
+  ['objects', 'tombstones']
+    .flatMap((table) => [lookUp(table, '$3::text[]', 'id'), lookUp(table, '$4::bigint[]', 'last_modified')])
+    .join(' UNION '),
+);
 const restoreObjects = prepared(
   'restore-objects',
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
@@ -22,6 +31,14 @@ const restoreTombstones = prepared(
   'restore-tombstones',
   `INSERT INTO coffer_tombstones (parent, list, id, last_modified)
   SELECT $1, $2, e.id, e.last_modified FROM unnest($3::text[], $4::bigint[]) AS e (id, last_modified)`,
+);
+export const deleteObject = prepared(
+  'delete-object',
+  'DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = $3',
+);
+export const deleteTombstone = prepared(
+  'delete-tombstone',
+  'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 
 /** Stores the entries in a list that the unit has locked. */
@@ -38,15 +55,12 @@ export async function restoreEntries(
     if (isTombstone(entry)) tombstones.push(entry);
     else objects.push(entry);
   }
-  let [clearedObjects, clearedTombstones] = [0, 0];
-  if (ids.length > 0) {
-    const [ofObjects, ofTombstones] = await Promise.all([
-      access.run(clearObjects, [...place, ids, times]),
-      access.run(clearTombstones, [...place, ids, times]),
-    ]);
-    clearedObjects = ofObjects.count;
-    clearedTombstones = ofTombstones.count;
+  const inTheWay = ids.length === 0 ? [] : (await access.run(findInTheWay, [...place, ids, times])).rows;
+  for (const [table, id] of inTheWay) {
+    access.send(table === 'objects' ? deleteObject : deleteTombstone, [...place, id!]);
   }
+  const clearedObjects = inTheWay.filter(([table]) => table === 'objects').length;
+  const clearedTombstones = inTheWay.length - clearedObjects;
   if (objects.length > 0) {
     access.send(restoreObjects, [
       ...place,

@@ -10,7 +10,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
-import { restoreEntries } from './restore.ts';
+import { deleteObject, deleteTombstone, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
@@ -35,17 +35,9 @@ const updateObject = prepared(
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
   WHERE parent = $1 AND list = $2 AND id = $3`,
 );
-const deleteObject = prepared(
-  'delete-object',
-  'DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = $3',
-);
 const insertTombstone = prepared(
   'insert-tombstone',
   'INSERT INTO coffer_tombstones (parent, list, id, last_modified) VALUES ($1, $2, $3, $4)',
-);
-const deleteTombstone = prepared(
-  'delete-tombstone',
-  'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 const buryObjects = prepared(
   'bury-objects',
