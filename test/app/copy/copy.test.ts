@@ -11,6 +11,7 @@ import { CopyRefused, describePlace, settingsOfUrl } from '../../../src/app/copy
 import { inUnit } from '../../../src/app/copy/units.ts';
 import { walkEntries, walkLists, walkMemberships, walkPermissions } from '../../../src/app/copy/walk.ts';
 import { StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import { compareText } from '../../../src/core/query/compare.ts';
 import { settingsOf } from '../../../src/settings/load.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { fill, randomStores, type RandomStore } from './random-store.ts';
@@ -53,7 +54,12 @@ async function newFileWith(store: RandomStore): Promise<string> {
   return url;
 }
 
-const sorted = (texts: readonly string[]): readonly string[] => texts.toSorted();
+const sorted = (texts: readonly string[]): readonly string[] => texts.toSorted(compareText);
+
+function byFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return compareText(a, b);
+}
+
 
 /** Everything in a store, read without the help of digests. */
 function dump(url: string): Promise<unknown> {
@@ -84,7 +90,7 @@ function dump(url: string): Promise<unknown> {
     for await (const page of walkMemberships(permission.reader)) {
       for (const { userId, principals } of page) users.push([userId, sorted(principals)]);
     }
-    return [lists, entries.toSorted(), users.toSorted()];
+    return [lists, entries.toSorted(byFirst), users.toSorted(byFirst)];
   });
 }
 
