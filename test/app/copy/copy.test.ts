@@ -60,7 +60,6 @@ function byFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown
   return compareText(a, b);
 }
 
-
 /** Everything in a store, read without the help of digests. */
 function dump(url: string): Promise<unknown> {
   return within(url, async ({ storage, permission }) => {
@@ -81,8 +80,8 @@ function dump(url: string): Promise<unknown> {
         entries.push([
           objectId,
           Object.entries(permissions)
-            .map(([name, all]) => [name, sorted(all)])
-            .toSorted(),
+            .map(([name, all]) => [name, sorted(all)] as const)
+            .toSorted(byFirst),
         ]);
       }
     }
