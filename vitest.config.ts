@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     // Native addons and process-wide state stay apart: a process per test file, not a thread.
     pool: 'forks',
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts', 'test/support/redis-setup.ts'],
     reporters: ['default'],
     restoreMocks: true,
     unstubEnvs: true,

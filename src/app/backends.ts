@@ -9,6 +9,7 @@ import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
+import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
 /** Storage and permissions without a cache. */
 export interface OpenStores extends Stores {
@@ -22,7 +23,7 @@ export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
 }
 
-type BackendName = 'memory' | 'sqlite' | 'postgresql';
+type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
 
 /** Backends of one database share it, and with it their transactions. */
 class BackendOpener {
@@ -55,6 +56,8 @@ class BackendOpener {
         return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
       case 'postgresql':
         return this.#postgresql.openDatabase(kind);
+      case 'redis':
+        return openRedis(kind, this.#settings, this.#clock);
     }
   }
 
@@ -67,17 +70,22 @@ class BackendOpener {
         return `sqlite ${sqlitePath(this.#settings.get(`${kind}_url`))}`;
       case 'postgresql':
         return postgresqlUrl(this.#settings, kind);
+      case 'redis':
+        return redisPlace(kind, this.#settings);
     }
   }
 
   openCache(name: BackendName): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
     if (name === 'postgresql') return this.#postgresql.openCache();
+    if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
     return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
+  /** Those that could be opened. */
   async databases(): Promise<readonly Database[]> {
-    return (await Promise.all(this.#opened.values())).map(({ database }) => database);
+    const outcomes = await Promise.allSettled(this.#opened.values());
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.database] : []));
   }
 }
 
@@ -95,16 +103,18 @@ export interface OpenDatabase {
  */
 export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
-  const stores = await openWith(opener, settings);
-  const cache = await opener.openCache(settings.get('cache_backend'));
-  return {
-    ...stores,
-    cache,
-    async close() {
-      await cache.close();
-      await stores.close();
-    },
-  };
+  return closingOnFailure(opener, async () => {
+    const stores = await openWith(opener, settings);
+    const cache = await opener.openCache(settings.get('cache_backend'));
+    return {
+      ...stores,
+      cache,
+      async close() {
+        await cache.close();
+        await stores.close();
+      },
+    };
+  });
 }
 
 /**
@@ -112,8 +122,18 @@ export async function openBackends(settings: Settings, clock: Clock): Promise<Op
  *
  * @throws Error when there is no storage, or a backend cannot be opened
  */
-export function openStores(settings: Settings, clock: Clock): Promise<OpenStores> {
-  return openWith(new BackendOpener(settings, clock), settings);
+export async function openStores(settings: Settings, clock: Clock): Promise<OpenStores> {
+  const opener = new BackendOpener(settings, clock);
+  return closingOnFailure(opener, () => openWith(opener, settings));
+}
+
+async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    for (const database of await opener.databases()) await database.close();
+    throw error;
+  }
 }
 
 async function openWith(opener: BackendOpener, settings: Settings): Promise<OpenStores> {

@@ -11,6 +11,8 @@ export interface LoggerSettings {
   readonly format: 'auto' | 'json' | 'pretty';
   /** Name of the service in each line. */
   readonly name: string;
+  /** Whether lines for people name the process, because there are several; JSON lines always do. */
+  readonly showsPid?: boolean;
 }
 
 /** A second net: nothing logs these on purpose. */
@@ -70,8 +72,8 @@ export async function closeLogger(logger: Logger): Promise<void> {
   await Promise.race([closed, late]);
 }
 
-function prettyOptions({ level, name }: LoggerSettings): LoggerOptions {
-  return { level, name, base: null, redact: redacted };
+function prettyOptions({ level, name, showsPid = false }: LoggerSettings): LoggerOptions {
+  return { level, name, base: showsPid ? { pid: process.pid } : null, redact: redacted };
 }
 
 function prettyStream(output: DestinationStream): DestinationStream {

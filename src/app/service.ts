@@ -37,8 +37,12 @@ export interface Service {
   listen(): Promise<string>;
   /** Answers a request without a socket, as for one that came over it. */
   answer(request: ServiceRequest): Promise<ServiceResponse>;
-  /** Stops accepting, finishes what is in flight, and lets go of the backends. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting, finishes what is in flight, and lets go of the backends.
+   *
+   * @param options.lingerMs time for which idle connections are kept, when somebody else goes on serving their clients
+   */
+  close(options?: { readonly lingerMs: number }): Promise<void>;
 }
 
 /**
@@ -133,8 +137,8 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
       return `${address}${versionPrefix}/`;
     },
     answer: async (request) => (await runRequest(runner, request)).response,
-    async close() {
-      await server.close();
+    async close({ lingerMs } = { lingerMs: 0 }) {
+      await server.close(lingerMs);
       await backends.close();
     },
   };

@@ -13,11 +13,20 @@ export interface Transaction {
   rollback(): Promise<void>;
 }
 
-export interface Database {
-  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`. */
-  readonly name: string;
+export interface Abilities {
   /** Whether `rollback` really undoes writes. */
-  readonly abilities: { readonly rollback: boolean; readonly durable: boolean };
+  readonly rollback: boolean;
+  /** Whether committed data outlives the process. */
+  readonly durable: boolean;
+  /** Whether a unit that writes below several parents becomes visible in one step; within one parent it always does. */
+  readonly atomicAcrossParents: boolean;
+}
+
+export interface Database {
+  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`, `redis`. */
+  readonly name: string;
+  /** What the suites may take for granted, and operators rely on. */
+  readonly abilities: Abilities;
   /**
    * Whether the schema is changed by `coffer migrate` alone, so that the service does not start with another one than it
    * knows. Absent: the service brings the schema up to date when it starts.

@@ -22,6 +22,13 @@ export interface ObjectEntries {
   readonly permissions: ObjectPermissions;
 }
 
+/** A part of a walk over everything there is. */
+export interface WalkPage<T> {
+  readonly found: readonly T[];
+  /** Where the walk goes on, a text of the backend's own; `undefined`: it has come to its end. */
+  readonly next: string | undefined;
+}
+
 /** What one user, or `system.Authenticated`, was given. */
 export interface Memberships {
   readonly userId: string;
@@ -63,21 +70,17 @@ export interface PermissionReader {
   ): Promise<readonly ObjectPermissions[]>;
 
   /**
-   * One page of all objects that have entries, each with all of them, in a fixed order of the backend's own. An object
-   * that loses its last entry at this moment may come with none.
+   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. What does not
+   * change meanwhile comes exactly once. An object that loses its last entry at this moment may come with none.
    *
-   * @param after continue after this object, which need not have entries any more; `undefined`: from the first
-   * @param limit objects wanted, at least 1; fewer come when there are no more
+   * @param from `next` of the page before; `undefined`: from the start
+   * @param limit about how many objects are wanted, at least 1; memory use is bounded by it. Fewer may come, and none,
+   * before the end
    */
-  entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]>;
+  entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>>;
 
-  /**
-   * One page of all users who have principals, each with all of their own, in a fixed order of the backend's own.
-   *
-   * @param after continue after this user, who need not have principals any more; `undefined`: from the first
-   * @param limit users wanted, at least 1; fewer come when there are no more
-   */
-  memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]>;
+  /** The same over all users who have principals, each with all of their own. */
+  memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
 export interface PermissionWriter extends PermissionReader {

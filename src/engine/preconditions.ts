@@ -59,7 +59,8 @@ export function requireWritable(preconditions: Preconditions, state: LockedState
   throw preconditionFailed(timestamp);
 }
 
-function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
+/** 412, with what is there instead for those who may see it. */
+export function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
   const options = {
     headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
     details: object === undefined ? undefined : { existing: entryValue(object) },

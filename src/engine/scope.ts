@@ -64,8 +64,9 @@ function isValidId(kind: CompiledKind, { maxIdLength }: EngineOptions, id: strin
  *
  * @throws ServiceError missingParent
  */
-export function requireParent(scope: Scope, reader: Reader): Promise<void> {
-  return checkParent(scope, (list, id) => reader.storage.get(list, id));
+export async function requireParent(scope: Scope, reader: Reader): Promise<void> {
+  const complaint = await findMissingParent(scope, reader);
+  if (complaint !== undefined) throw complaint;
 }
 
 /**
@@ -73,19 +74,30 @@ export function requireParent(scope: Scope, reader: Reader): Promise<void> {
  *
  * @throws ServiceError missingParent
  */
-export function holdParent(scope: Scope, writer: Writer): Promise<void> {
+export async function holdParent(scope: Scope, writer: Writer): Promise<void> {
+  const complaint = await findMissingHeldParent(scope, writer);
+  if (complaint !== undefined) throw complaint;
+}
+
+/** What is wrong when the object above a list does not exist, for those who have to say something else first. */
+export function findMissingParent(scope: Scope, reader: Reader): Promise<ServiceError | undefined> {
+  return checkParent(scope, (list, id) => reader.storage.get(list, id));
+}
+
+/** The same for a write. */
+export function findMissingHeldParent(scope: Scope, writer: Writer): Promise<ServiceError | undefined> {
   return checkParent(scope, (list, id) => writer.storage.hold(list, id));
 }
 
 async function checkParent(
   { kind, context }: Scope,
   find: (list: ListKey, id: string) => Promise<StoredObject | undefined>,
-): Promise<void> {
+): Promise<ServiceError | undefined> {
   const { parent } = kind;
-  if (parent === undefined) return;
+  if (parent === undefined) return undefined;
   const id = context.ids[parent.idName]!;
-  if ((await find(parent.listKey(context.ids, context.caller), id)) !== undefined) return;
-  throw new ServiceError('missingParent', { details: { id, resource_name: parent.name } });
+  if ((await find(parent.listKey(context.ids, context.caller), id)) !== undefined) return undefined;
+  return new ServiceError('missingParent', { details: { id, resource_name: parent.name } });
 }
 
 /** The error for an object that is not there. */

@@ -3,8 +3,8 @@
 import type { Database, Transaction } from '../contracts/database.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 
 export interface Stores {
@@ -28,7 +28,8 @@ export class Session {
   readonly #contended: readonly ListKey[];
   #transactions: Transaction[] = [];
   #writer: Writer | undefined;
-  #afterCommit: (() => void | Promise<void>)[] = [];
+  #afterCommit: Task[] = [];
+  #onAbandon: Task[] = [];
   #doomed = false;
 
   /** @param contended lists over which an earlier attempt at the same work lost a race; locked before all others */
@@ -66,8 +67,13 @@ export class Session {
   }
 
   /** Runs once the writes are known to be committed; failures are logged and cannot change the response. */
-  afterCommit(task: () => void | Promise<void>): void {
+  afterCommit(task: Task): void {
     this.#afterCommit.push(task);
+  }
+
+  /** Runs when nothing of this will be kept, to take back what was done outside of the transaction. */
+  onAbandon(task: Task): void {
+    this.#onAbandon.push(task);
   }
 
   /** From here on nothing will be committed, although the remaining entries of a batch are still answered. */
@@ -94,9 +100,8 @@ export class Session {
       this.#transactions.shift();
     }
     this.#writer = undefined;
-    const tasks = this.#afterCommit;
-    this.#afterCommit = [];
-    for (const task of tasks) await this.#runAfterCommit(task);
+    this.#onAbandon = [];
+    await this.#runAll(this.#afterCommit.splice(0));
   }
 
   /** Undoes everything. Never throws. */
@@ -106,6 +111,7 @@ export class Session {
     this.#writer = undefined;
     this.#afterCommit = [];
     for (const transaction of transactions) await transaction.rollback();
+    await this.#runAll(this.#onAbandon.splice(0));
   }
 
   async #begin(database: Database): Promise<Transaction> {
@@ -114,16 +120,15 @@ export class Session {
     return transaction;
   }
 
-  async #runAfterCommit(task: () => void | Promise<void>): Promise<void> {
-    try {
-      await task();
-    } catch (error) {
-      this.#logger.error({ err: error }, 'A task after the commit failed');
+  async #runAll(tasks: readonly Task[]): Promise<void> {
+    for (const task of tasks) {
+      try {
+        await task();
+      } catch (error) {
+        this.#logger.error({ err: error }, 'A task after the end of a transaction failed');
+      }
     }
   }
 }
 
-/** One order for all, so that nobody waits for somebody who waits for them. */
-function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
-}
+type Task = () => void | Promise<void>;

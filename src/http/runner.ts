@@ -29,7 +29,7 @@ export interface Answer {
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, policies, logger } = options;
   let contended: readonly ListKey[] = [];
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; ;) {
     const session = new Session(stores, logger, contended);
     const identities = new Identities(policies);
     try {
@@ -41,9 +41,17 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
       if (!(error instanceof TransactionConflict) || attempt === maxAttempts) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId };
       }
-      if (error.lists.length > 0) contended = error.lists;
+      const known = contended.length;
+      contended = union(contended, error.lists);
+      // An attempt that has learned of another list does not count: a request can only touch so many.
+      if (contended.length === known) attempt++;
       // Longer and more random each time, so that the parties to a race do not meet again.
       await wait(Math.random() * 2 ** attempt);
     }
   }
+}
+
+/** What an attempt lost over may be the first of many lists that an earlier one has learned about. */
+function union(known: readonly ListKey[], added: readonly ListKey[]): readonly ListKey[] {
+  return [...known, ...added.filter((a) => !known.some((b) => a.parent === b.parent && a.kind === b.kind))];
 }

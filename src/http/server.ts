@@ -8,6 +8,7 @@ import type { Logger } from '../contracts/logger.ts';
 import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { logSummary } from './access-log.ts';
+import { Connections } from './connections.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { runRequest, type RunnerOptions } from './runner.ts';
 
@@ -30,8 +31,36 @@ export interface ServerOptions {
   readonly host: string | undefined;
 }
 
+export interface HttpServer {
+  /** Resolves to the address, as a URL without path. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>;
+  /**
+   * Stops accepting, and resolves when everything in flight is answered.
+   *
+   * @param lingerMs time for which open connections without a request are kept, so that clients that use them learn with
+   *   an answer, and not from a broken connection, that they end
+   */
+  close(lingerMs: number): Promise<void>;
+}
+
 /** A server that is ready to listen. */
-export function createServer(options: ServerOptions): FastifyInstance {
+export function createServer(options: ServerOptions): HttpServer {
+  const server = createShell(options);
+  const connections = new Connections(server.server);
+  server.addHook('onSend', (_request, reply, _payload, done) => {
+    if (connections.areLeaving) reply.header('Connection', 'close');
+    done();
+  });
+  return {
+    listen: (address) => server.listen(address),
+    async close(lingerMs) {
+      connections.leave(lingerMs);
+      await server.close();
+    },
+  };
+}
+
+function createShell(options: ServerOptions): FastifyInstance {
   const { trustedProxies, bodyLimitBytes, headerLimitBytes } = options;
   const server = Fastify({
     logger: false,

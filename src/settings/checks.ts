@@ -5,6 +5,7 @@ import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { findPostgresqlUrl } from './postgresql-url.ts';
+import { findRedisAddress, redisUrlForm } from './redis-url.ts';
 import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
@@ -19,6 +20,7 @@ export function checkTogether(values: CoreValues, { layers, environments }: Sour
   for (const environment of environments) checkFamilyVariables(environment, report);
   checkSecret(values, layers, report);
   checkDatabases(values, report);
+  checkWorkers(values, report);
   if (values.http_scheme === 'http') {
     report.warnings.push('http_scheme is http: passwords travel in the open unless a proxy adds TLS');
   }
@@ -83,5 +85,24 @@ function checkDatabases(values: CoreValues, report: Report): void {
       const message = 'expected postgresql://user:password@host:port/database';
       report.problems.push({ name: `${kind}_url`, message });
     }
+    if (backend === 'redis' && findRedisAddress(url) === undefined) {
+      report.problems.push({ name: `${kind}_url`, message: `expected ${redisUrlForm}` });
+    }
+  }
+}
+
+const reasonsForOneWorker = {
+  memory: 'each process would have data of its own',
+  sqlite: 'a file has one writer at a time, so more processes would only wait for each other, and give up under load',
+} as const;
+
+/** Refused rather than served slowly or wrongly; a memory cache, too, would forget in one process what another has used. */
+function checkWorkers(values: CoreValues, report: Report): void {
+  if (values.workers === 1) return;
+  for (const kind of ['storage', 'permission', 'cache'] as const) {
+    const backend = values[`${kind}_backend`];
+    if (backend !== 'memory' && backend !== 'sqlite') continue;
+    const message = `must be 1 with ${kind}_backend = ${backend}: ${reasonsForOneWorker[backend]}; several need postgresql or redis`;
+    report.problems.push({ name: 'workers', given: String(values.workers), message });
   }
 }

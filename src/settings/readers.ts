@@ -72,6 +72,16 @@ export function integer(range: Range = {}): Reader<number> {
   );
 }
 
+/** A whole number, or a word that stands for one that is found out later. */
+export function integerOr<const T extends string>(word: T, range: Range = {}): Reader<number | T> {
+  const whole = integer(range);
+  return scalar<number | T>(`${whole.form}, or ${word}`, (given) => {
+    if (given === word) return word;
+    const reading = whole.read(given);
+    return reading.kind === 'value' ? reading.value : undefined;
+  });
+}
+
 /** A number, with or without a fraction. */
 export function number(range: Range = {}): Reader<number> {
   return scalar(withRange('a number', range), (given) =>
@@ -182,10 +192,15 @@ export function choice<const T extends string>(...words: readonly T[]): Reader<T
  * `kinto.core.storage.memory` for `memory`.
  *
  * @param options.isDeprecated whether the dotted spelling is worth a line in the log
+ * @param options.aliases dotted paths that end in something else, and the word they mean
  */
 export function dottedChoice<const T extends string>(
   words: readonly T[],
-  options: { readonly isDeprecated: boolean; readonly hint?: string },
+  options: {
+    readonly isDeprecated: boolean;
+    readonly hint?: string;
+    readonly aliases?: Readonly<Record<string, T>>;
+  },
 ): Reader<T> {
   const form = `one of ${words.join(', ')}`;
   const expected = options.hint === undefined ? form : `${form} (${options.hint})`;
@@ -195,7 +210,9 @@ export function dottedChoice<const T extends string>(
       const unwrapped = unwrap(given);
       if (unwrapped === '') return unset;
       const last = unwrapped.slice(unwrapped.lastIndexOf('.') + 1);
-      const word = words.find((candidate) => candidate === last);
+      const { aliases = {} } = options;
+      const meant = Object.hasOwn(aliases, unwrapped) ? aliases[unwrapped] : last;
+      const word = words.find((candidate) => candidate === meant);
       if (word === undefined) return wrong(expected);
       if (word === unwrapped || !options.isDeprecated) return value(word);
       return value(word, `${unwrapped} is deprecated, write ${word}`);

@@ -6,8 +6,8 @@ import { coreSettings } from './table.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  readonly backend: 'memory' | 'sqlite';
-  readonly cacheBackend: 'memory' | 'sqlite';
+  readonly backend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
+  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
   readonly host: string;
   readonly port: number;
 }
@@ -48,7 +48,16 @@ function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): R
     ['http_port', String(port)],
     ['userid_hmac_secret', generateSecret()],
     ['default_bucket_hmac_secret', generateSecret()],
+    ...databaseUrls(backend, cacheBackend),
   ]);
+}
+
+/** Where a database has to be named, an example of what it looks like. */
+function databaseUrls(backend: string, cacheBackend: string): readonly (readonly [key: string, value: string])[] {
+  const example = 'postgresql://coffer:password@localhost:5432/coffer';
+  const kinds = backend === 'postgresql' ? ['storage', 'permission'] : [];
+  if (cacheBackend === 'postgresql') kinds.push('cache');
+  return kinds.map((kind) => [`${kind}_url`, example] as const);
 }
 
 function formatSetting(

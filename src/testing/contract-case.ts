@@ -7,7 +7,7 @@ import type { PermissionBackend } from '../contracts/permission.ts';
 import type { StorageBackend } from '../contracts/storage.ts';
 
 /** What a case takes for granted and not every backend can do. */
-export type Ability = 'rollback';
+export type Ability = 'rollback' | 'atomicAcrossParents';
 
 export interface ContractCase<Context> {
   /** A whole sentence that says what holds. */

@@ -1,4 +1,5 @@
 // The same scenarios for each backend: a list of ways to start a service, each with a fresh store of its own.
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,10 +11,11 @@ export interface TestBackend {
   start(options?: TestServiceOptions): Promise<TestService>;
 }
 
-/** The backends of this version. */
+/** The backends of this version; those that need a server take part when the environment names one. */
 export const testBackends: readonly TestBackend[] = [
   { name: 'memory', start: startTestService },
   { name: 'sqlite', start: startOnSqlite },
+  ...redisBackends(process.env['TEST_REDIS_URL']),
 ];
 
 /** Calls the function once for each backend, for example to declare a `describe` block. */
@@ -21,24 +23,34 @@ export function forEachBackend(declare: (backend: TestBackend) => void): void {
   for (const backend of testBackends) declare(backend);
 }
 
+/** Each service has keys of its own; they stay behind, as the server is one for tests. */
+function redisBackends(url: string | undefined): readonly TestBackend[] {
+  if (url === undefined || url === '') return [];
+  return [
+    {
+      name: 'redis',
+      async start(options = {}) {
+        const own = { ...settingsFor('redis', url), redis_prefix: `test-${randomUUID()}:` };
+        const settings = { ...own, ...options.settings };
+        await prepareStore(settings);
+        return startTestService({ ...options, settings });
+      },
+    },
+  ];
+}
+
 async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = await mkdtemp(path.join(tmpdir(), 'coffer-test-'));
   const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = path.join(folder, 'coffer.sqlite3');
-  const kinds = ['storage', 'permission', 'cache'];
-  const backends = kinds.flatMap((kind) => {
-    return [[`${kind}_backend`, 'sqlite'] as const, [`${kind}_url`, file] as const];
-  });
   // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
   const settings: Record<string, string> = {
     sqlite_synchronous: 'OFF',
-    ...Object.fromEntries<string>(backends),
+    ...settingsFor('sqlite', file),
     ...options.settings,
   };
   try {
-    // A read-only service does not make a store, it finds the one that a writable service has left.
-    if (settings['readonly'] !== undefined)
-      await (await startTestService({ settings: { ...settings, readonly: 'false' } })).close();
+    await prepareStore(settings);
     const service = await startTestService({ ...options, settings });
     return {
       ...service,
@@ -51,4 +63,21 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
     await cleanUp();
     throw error;
   }
+}
+
+/** A read-only service does not make a store, it finds the one that a writable service has left. */
+async function prepareStore(settings: Readonly<Record<string, string>>): Promise<void> {
+  if (settings['readonly'] === undefined) return;
+  await (await startTestService({ settings: { ...settings, readonly: 'false' } })).close();
+}
+
+/** Everything on one backend. */
+function settingsFor(backend: string, url: string): Readonly<Record<string, string>> {
+  const kinds = ['storage', 'permission', 'cache'];
+  return Object.fromEntries(
+    kinds.flatMap((kind) => [
+      [`${kind}_backend`, backend],
+      [`${kind}_url`, url],
+    ]),
+  );
 }

@@ -7,6 +7,7 @@ import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
 import { holdingCases } from './holding.ts';
+import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
 import { inRolledBackUnit, inUnit } from './unit-of-work.ts';
 
@@ -394,4 +395,5 @@ export const transactionCases: readonly TransactionCase[] = [
   ...visibility,
   ...concurrency,
   ...holdingCases,
+  ...severalParentsCases,
 ];

@@ -35,7 +35,7 @@ describe('A wrong command line', () => {
     [['delete-collection', '--bucket', 'x'], '--collection'],
     [['purge-deleted', 'record'], 'how many'],
     [['purge-deleted', 'record', 'many'], 'how many'],
-    [['init', '--backend', 'paper'], 'sqlite, memory'],
+    [['init', '--backend', 'paper'], 'sqlite, postgresql, redis, memory'],
     [[], 'Usage:'],
   ])('%j ends with 2 and tells what was expected.', async (args, message) => {
     const { code, out, err } = await run(args, { cwd: workingFolder() });

@@ -1,5 +1,6 @@
 // Runs the command line as users do: the built program in a process of its own, in a folder of its own.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,9 +67,15 @@ export interface RunningService {
   readonly port: number;
   /** Log lines so far. */
   readonly log: readonly LogLine[];
+  /** Of the process that was started. */
+  readonly pid: number | undefined;
   kill(signal: NodeJS.Signals): void;
   /** Resolves once a log line of that type was written. */
   logged(type: string): Promise<LogLine>;
+  /** Resolves at the next log line of that type. */
+  loggedNext(type: string): Promise<LogLine>;
+  /** Resolves once that many log lines of that type were written. */
+  loggedCount(type: string, count: number): Promise<void>;
   /** Exit code, once it has ended. */
   readonly ended: Promise<number | null>;
 }
@@ -76,6 +83,7 @@ export interface RunningService {
 export interface LogLine {
   readonly Type: string;
   readonly Severity: number;
+  readonly Pid: number;
   readonly Fields?: Readonly<Record<string, unknown>>;
 }
 
@@ -89,18 +97,17 @@ export async function start(args: readonly string[], place: Place): Promise<Runn
   let err = '';
   child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
   const log: LogLine[] = [];
-  const waiting = new Map<string, (line: LogLine) => void>();
+  const lines = new EventEmitter();
   createInterface({ input: child.stdout! }).on('line', (text) => {
     const line = JSON.parse(text) as LogLine;
     log.push(line);
-    waiting.get(line.Type)?.(line);
+    lines.emit(line.Type, line);
   });
-  const logged = (type: string): Promise<LogLine> => {
-    const earlier = log.find((line) => line.Type === type);
-    if (earlier !== undefined) return Promise.resolve(earlier);
-    return new Promise((resolve) => {
-      waiting.set(type, resolve);
-    });
+  const loggedNext = async (type: string): Promise<LogLine> => ((await once(lines, type)) as [LogLine])[0];
+  const logged = async (type: string): Promise<LogLine> =>
+    log.find((line) => line.Type === type) ?? (await loggedNext(type));
+  const loggedCount = async (type: string, count: number): Promise<void> => {
+    while (log.filter((line) => line.Type === type).length < count) await loggedNext(type);
   };
   const died = ended.then((code) => {
     throw new Error(`the service ended with ${code} before it listened: ${err}`);
@@ -108,7 +115,18 @@ export async function start(args: readonly string[], place: Place): Promise<Runn
   const listening = await Promise.race([logged('Listening'), died]);
   died.catch(() => undefined);
   const url = String(listening.Fields?.['url']);
-  return { url, port: Number(new URL(url).port), log, ended, logged, kill: (signal) => child.kill(signal) };
+  const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid,
+    log,
+    ended,
+    logged,
+    loggedNext,
+    loggedCount,
+    kill,
+  };
 }
 
 /** The `Authorization` header of a user. */

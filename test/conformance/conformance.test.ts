@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cloneDatabase } from '../support/postgresql.ts';
 
 const root = path.resolve(import.meta.dirname, '..', '..');
 const suite = path.resolve(
@@ -70,9 +71,11 @@ describe('the black-box scenarios of the protocol', () => {
     writeFileSync(countsFile, `${JSON.stringify(counts)}\n`);
   });
 
-  for (const backend of ['memory', 'sqlite']) {
+  for (const backend of ['memory', 'sqlite', 'postgresql']) {
     it(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
-      const report = await runSuite(folder, backend);
+      const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
+      const report = await runSuite(folder, backend, database?.url);
+      await database?.drop();
       const run = report.scenarios.filter(({ profile }) => !missingProfiles.includes(profile));
       const failures = run.filter(({ ok }) => !ok);
       const result = {
@@ -91,9 +94,9 @@ describe('the black-box scenarios of the protocol', () => {
 });
 
 /** Runs all scenarios; a profile whose server does not start is in the report as failed. */
-function runSuite(folder: string, backend: string): Promise<Report> {
+function runSuite(folder: string, backend: string, url?: string): Promise<Report> {
   const reportFile = path.join(folder, `${backend}.json`);
-  const args = [suite, '--cmd', startCommand(folder, backend), '--report', reportFile];
+  const args = [suite, '--cmd', startCommand(folder, backend, url), '--report', reportFile];
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
     let complaints = '';
@@ -106,15 +109,20 @@ function runSuite(folder: string, backend: string): Promise<Report> {
   });
 }
 
-/** A shell command that starts the server as configured by the environment, with an empty store. */
-function startCommand(folder: string, backend: string): string {
+/**
+ * A shell command that starts the server as configured by the environment, with an empty store.
+ *
+ * @param url of a PostgreSQL database, which the servers of all profiles share: the scenarios leave each other alone
+ */
+function startCommand(folder: string, backend: string, url?: string): string {
   const config = path.join(folder, 'empty.ini');
   const run = (command: string): string =>
     [process.execPath, path.join(root, 'bin', 'coffer.js'), command, '--config', config].map(quote).join(' ');
   const start = `exec ${run('start')}`;
   if (backend === 'memory') return start;
+  const place = url === undefined ? '"$data/coffer.sqlite3"' : quote(url);
   const exports = ['STORAGE', 'PERMISSION', 'CACHE'].map(
-    (kind) => `export SVC_${kind}_BACKEND=${backend} SVC_${kind}_URL="$data/coffer.sqlite3"`,
+    (kind) => `export SVC_${kind}_BACKEND=${backend} SVC_${kind}_URL=${place}`,
   );
   return [`data=$(mktemp -d ${quote(path.join(folder, 'data-XXXXXX'))})`, ...exports, start].join('; ');
 }

@@ -8,11 +8,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
+import { findRedisAddress } from '../../src/settings/redis-url.ts';
 import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';
+import { RedisCluster } from '../support/redis-cluster.ts';
+import { openTestServer } from '../support/redis.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, runStep } from './run-history.ts';
@@ -23,6 +29,8 @@ const start = 1000;
 const clock = createTestClock(start);
 const opened: Backends[] = [];
 let folder: string;
+let redisServer: Awaited<ReturnType<typeof openTestServer>>;
+let redisCluster: RedisCluster;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
@@ -30,18 +38,30 @@ beforeAll(async () => {
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
   const url = await createDatabase();
   await migrateDatabase(url);
+  redisServer = await openTestServer();
+  redisCluster = await RedisCluster.start();
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
     openPostgres(clock, { url }),
+    await openRedis(redisServer.url),
+    await openRedis(redisCluster.url),
   );
   for (const { database } of opened) await database.initializeSchema({ dryRun: false });
-});
+}, 120_000);
 
 afterAll(async () => {
   for (const { database } of opened) await database.close();
   await rm(folder, { recursive: true });
+  await redisServer.close();
+  await redisCluster.remove();
 });
+
+async function openRedis(url: string): Promise<Backends> {
+  const address = findRedisAddress(url)!;
+  const database = await openRedisDatabase({ address, clock, prefix: `differential-${process.pid}:` });
+  return { database, storage: createRedisStorage(database), permission: createRedisPermission(database) };
+}
 
 /** Empties a store, so that each history starts from nothing. */
 async function clear({ database, storage, permission }: Backends): Promise<void> {

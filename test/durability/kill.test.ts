@@ -1,10 +1,17 @@
 // What was acknowledged is there after the process is killed: writers keep a ledger of every
 // answer, the server dies at random moments, and each restart must show the ledger's state. Batches are all or nothing.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 
 const rounds = Number(process.env['COFFER_KILL_ROUNDS'] ?? 50);
+/** The service is killed on each; where the database lives on, there is less to be found. */
+const setups = [
+  { backend: 'sqlite', rounds },
+  { backend: 'postgresql', rounds: Math.ceil(rounds / 3) },
+  { backend: 'redis', rounds: Math.ceil(rounds / 5) },
+] as const;
 const writers = 12;
 
 /** What the ledger knows of one object: the last acknowledged state, and one that may or may not have happened. */
@@ -38,20 +45,21 @@ class Ledger {
 }
 
 let workspace: Workspace;
-beforeAll(async () => {
+beforeEach(async () => {
   workspace = await Workspace.create();
 });
-afterAll(() => workspace.remove());
+afterEach(() => workspace.remove());
 
-test(
-  `every acknowledged write survives ${rounds} kills of the server`,
+test.each(setups)(
+  'on $backend every acknowledged write survives $rounds kills of the server',
   { timeout: 60_000 + rounds * 4000 },
-  async () => {
-    const environment = workspace.environment('sqlite');
+  async ({ backend, rounds: kills }) => {
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
+    const environment = workspace.environment(backend, database?.url);
     const ledgers: Ledger[] = [];
     let server = await ServerProcess.start(workspace, environment);
     await new Client(server.url, 'writer').request('PUT', '/buckets/ledger');
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < kills; round++) {
       const ledger = new Ledger();
       ledgers.push(ledger);
       const client = new Client(server.url, 'writer');
@@ -66,7 +74,7 @@ test(
     const client = new Client(server.url, 'writer');
     for (const [round, ledger] of ledgers.entries()) await compare(client, recordsOf(round), ledger);
     const total = ledgers.reduce((sum, ledger) => sum + ledger.acknowledged, 0);
-    console.log(`${rounds} kills, ${total} acknowledged writes, none lost`);
+    console.log(`${backend}: ${kills} kills, ${total} acknowledged writes, none lost`);
     expect(await server.stop()).toBe(0);
   },
 );

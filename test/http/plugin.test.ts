@@ -212,7 +212,7 @@ describeScenarios(
       body: only({ storage: true, permission: true, cache: true, fails: false, throws: false, hangs: false }),
     },
   ],
-  { plugins: [failing], settings: { heartbeat_timeout_seconds: '0.05' } },
+  { plugins: [failing], settings: { heartbeat_timeout_seconds: '1' } },
 );
 
 describeScenarios(

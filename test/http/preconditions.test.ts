@@ -222,8 +222,16 @@ describeScenarios('preconditions on objects', [
     status: 412,
   },
   {
-    name: 'A creator who is no writer gets 412, not 403.',
+    name: 'A creator who is no writer gets 412, not 403, and does not see what is there.',
     given: ['bucket', 'PUT {C} {"permissions":{"record:create":["{bob}"]}}', one],
+    request: 'bob: PUT {R}/x',
+    headers: unless('*'),
+    status: 412,
+    body: { details: absent },
+  },
+  {
+    name: 'A creator who is a reader sees what is there.',
+    given: ['bucket', 'PUT {C} {"permissions":{"record:create":["{bob}"],"read":["{bob}"]}}', one],
     request: 'bob: PUT {R}/x',
     headers: unless('*'),
     status: 412,

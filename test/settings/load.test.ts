@@ -147,9 +147,9 @@ describe('Names of existing deployments', () => {
   });
 
   test('of backends that are not here are refused with a list of those that are.', () => {
-    const { message } = problemsOf(() => loadIni('storage_backend = kinto_redis.storage'));
+    const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.cassandra'));
     expect(message).toContain(
-      'storage_backend = "kinto_redis.storage" (coffer.ini line 3): expected one of memory, sqlite, postgresql',
+      'storage_backend = "kinto.core.storage.cassandra" (coffer.ini line 3): expected one of memory, sqlite, postgresql, redis',
     );
   });
 
@@ -160,6 +160,19 @@ describe('Names of existing deployments', () => {
     for (const wrong of ['', 'data/coffer.sqlite3', 'mysql://db.example/kinto', 'postgresql:']) {
       const { message } = problemsOf(() => loadIni(`storage_backend = postgresql\nstorage_url = ${wrong}`));
       expect(message).toContain('storage_url: expected postgresql://user:password@host:port/database');
+    }
+  });
+
+  test('of Redis backends and servers are understood, and URLs of anything else are not.', () => {
+    const names = { storage: 'kinto_redis.storage', permission: 'kinto_redis.permission', cache: 'kinto_redis.cache' };
+    const lines = Object.entries(names).map(([kind, name]) => `${kind}_backend = ${name}`);
+    const settings = loadIni(`${lines.join('\n')}\nstorage_url = redis://:secret@db.example:6379/2`);
+    for (const kind of ['storage', 'permission', 'cache'] as const) {
+      expect(settings.get(`${kind}_backend`)).toBe('redis');
+    }
+    for (const wrong of ['data/coffer.sqlite3', 'postgresql://db.example/kinto', 'redis://a,b']) {
+      const { message } = problemsOf(() => loadIni(`storage_backend = redis\nstorage_url = ${wrong}`));
+      expect(message).toContain('storage_url: expected redis://');
     }
   });
 

@@ -150,11 +150,11 @@ describe('The table', () => {
 
 describe('The file of a SQLite backend', () => {
   test.each([
-    [undefined, '/work/data/coffer.sqlite3'],
-    ['', '/work/data/coffer.sqlite3'],
-    ['x.db', '/work/x.db'],
+    [undefined, '/srv/data/coffer.sqlite3'],
+    ['', '/srv/data/coffer.sqlite3'],
+    ['x.db', '/srv/x.db'],
     ['/var/x.db', '/var/x.db'],
-    ['sqlite:var/x.db', '/work/var/x.db'],
+    ['sqlite:var/x.db', '/srv/var/x.db'],
     ['sqlite:///var/my%20store.db', '/var/my store.db'],
     ['sqlite:////var/x.db', '/var/x.db'],
     ['sqlite://host/x.db', undefined],
@@ -164,6 +164,6 @@ describe('The file of a SQLite backend', () => {
     ['postgresql://db/x', undefined],
     [':memory:', undefined],
   ])('named %j is %j.', (url, expected) => {
-    expect(findSqliteFile(url, '/work')).toBe(expected);
+    expect(findSqliteFile(url, '/srv')).toBe(expected);
   });
 });

@@ -140,12 +140,12 @@ export class PostgresServer {
 
   /** Stops all its processes in their tracks: connections stay open, and nothing answers. */
   freeze(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP');
+    for (const pid of this.#pids()) sendSignal(pid, 'SIGSTOP');
   }
 
   /** Ends the freeze. */
   thaw(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT');
+    for (const pid of this.#pids()) sendSignal(pid, 'SIGCONT');
   }
 
   /** Stops the server and removes its folder. */
@@ -154,12 +154,12 @@ export class PostgresServer {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  async #end(name: NodeJS.Signals): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
     if (child === undefined || child.exitCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill(signal);
+    child.kill(name);
     await ended;
   }
 
@@ -199,5 +199,14 @@ function parentOf(pid: number): number | undefined {
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
     return undefined;
+  }
+}
+
+/** A process that has ended since it was listed needs no signal. */
+function sendSignal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -3,12 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite', 'postgresql'] as const;
+export const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 export type Backend = (typeof backends)[number];
 
 /** An empty folder for one test, with an empty configuration file in it. */
@@ -30,14 +30,16 @@ export class Workspace {
   /**
    * Environment that puts everything on one backend.
    *
-   * @param url of a PostgreSQL database with tables; the others are below the folder
+   * @param url of a PostgreSQL database with tables; SQLite's is below the folder, Redis is the one of the tests
    */
   environment(backend: Backend, url?: string): Record<string, string> {
-    const place = url ?? join(this.folder, 'coffer.sqlite3');
+    const own = backend === 'redis' ? process.env['TEST_REDIS_URL'] : join(this.folder, 'coffer.sqlite3');
+    const place = url ?? own ?? '';
     return {
       SVC_USERID_HMAC_SECRET: 'secret of the tests',
       SVC_MULTIAUTH_POLICIES: 'basicauth',
       SVC_LOG_LEVEL: 'error',
+      SVC_REDIS_PREFIX: `${basename(this.folder)}:`,
       SVC_STORAGE_BACKEND: backend,
       SVC_PERMISSION_BACKEND: backend,
       SVC_CACHE_BACKEND: backend,

@@ -4,54 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
+import { change, Follower } from './follower.ts';
 
 const writers = 16;
-const changesPerWriter = 40;
 const pageSizes = [undefined, 100, 7, 1];
-
-/** A copy of the list as a client keeps it, brought up to date by nothing but the documented loop. */
-class Follower {
-  readonly copy = new Map<string, { last_modified: number; n: number }>();
-  readonly #client: Client;
-  readonly #records: string;
-  readonly #limit: string;
-  #etag: string | undefined;
-  polls = 0;
-
-  constructor(client: Client, records: string, pageSize: number | undefined) {
-    this.#client = client;
-    this.#records = records;
-    this.#limit = pageSize === undefined ? '' : `&_limit=${pageSize}`;
-  }
-
-  /** Asks for what changed since the last poll, page by page; the next poll starts from the first page's `ETag`. */
-  async poll(): Promise<void> {
-    const since = this.#etag === undefined ? '0' : encodeURIComponent(this.#etag);
-    let etag: string | null = null;
-    for (let next: string | null = `${this.#records}?_since=${since}${this.#limit}`; next !== null;) {
-      const { status, headers, body } = await this.#client.request('GET', next);
-      expect(status).toBe(200);
-      etag ??= headers.get('etag');
-      for (const entry of body.data) this.#apply(entry);
-      next = headers.get('next-page');
-    }
-    const before = this.#etag === undefined ? 0 : timestampOf(this.#etag);
-    expect(timestampOf(etag!)).toBeGreaterThanOrEqual(before);
-    this.#etag = etag!;
-    this.polls++;
-  }
-
-  #apply(entry: { id: string; last_modified: number; deleted?: boolean; n: number }): void {
-    const known = this.copy.get(entry.id);
-    if (known !== undefined && known.last_modified > entry.last_modified) return;
-    if (entry.deleted) this.copy.delete(entry.id);
-    else this.copy.set(entry.id, { last_modified: entry.last_modified, n: entry.n });
-  }
-}
-
-function timestampOf(etag: string): number {
-  return Number(etag.replaceAll('"', ''));
-}
 
 describe.each(backends)('on %s', (backend) => {
   let workspace: Workspace;
@@ -62,8 +18,8 @@ describe.each(backends)('on %s', (backend) => {
 
   beforeAll(async () => {
     workspace = await Workspace.create();
-    const isShared = backend === 'postgresql';
-    const database = isShared ? await cloneDatabase() : undefined;
+    const isShared = backend === 'postgresql' || backend === 'redis';
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
     dropDatabase = database?.drop ?? dropDatabase;
     const environment = { ...workspace.environment(backend, database?.url), SVC_INCLUDES: 'default_bucket' };
     for (let n = 0; n < (isShared ? 2 : 1); n++) servers.push(await ServerProcess.start(workspace, environment));
@@ -173,30 +129,3 @@ describe.each(backends)('on %s', (backend) => {
     }
   });
 });
-
-/** Creates, replaces, patches, deletes, alone and in batches. */
-async function change(
-  client: Client,
-  records: string,
-  writer: number,
-  note: (status: number, timestamp?: number) => void,
-): Promise<void> {
-  for (let n = 0; n < changesPerWriter; n++) {
-    if (n % 4 === 3) {
-      const requests = [0, 1, 2, 3, 4].map((k) => ({
-        method: 'PUT',
-        path: `${records}/w${writer}-${(n + k) % 10}`,
-        body: { data: { n } },
-      }));
-      const { status, body } = await client.request('POST', '/batch', { requests });
-      expect(status).toBe(200);
-      for (const response of body.responses) note(response.status, response.body.data.last_modified);
-    } else if (n % 10 === 9) {
-      const { status, body } = await client.request('DELETE', `${records}/w${writer}-${(n - 1) % 10}`);
-      note(status === 404 ? 200 : status, status === 404 ? undefined : body.data.last_modified);
-    } else {
-      const { status, body } = await client.request('PUT', `${records}/w${writer}-${n % 10}`, { data: { n } });
-      note(status, body.data.last_modified);
-    }
-  }
-}

@@ -1,9 +1,9 @@
 // Copies all lists with their clocks. What the target has already, from a copy that was cut off or from an earlier one,
 // is compared entry by entry, and only what differs is written.
-import type { StorageBackend } from '../../contracts/storage.ts';
+import type { Restoration, StorageBackend } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { Growth, inUnit } from './units.ts';
-import { compareIds, sizeOf, walkEntries, walkLists, walkPairs } from './walk.ts';
+import { compareTimes, sizeOf, walkEntries, walkLists, walkPairs } from './walk.ts';
 
 export interface ListCopyOptions {
   /** Whether the target may hold something already. */
@@ -18,7 +18,7 @@ export async function copyLists(
   target: StorageBackend,
   { resumes, onProgress }: ListCopyOptions,
 ): Promise<number> {
-  const writes = new Restorations(target, onProgress);
+  const writes = new Restorations(source, target, onProgress);
   for await (const list of walkLists(source.reader)) {
     const clock = resumes ? await target.reader.resourceTimestamp(list) : undefined;
     if (clock !== list.timestamp) await writes.add(list, list.timestamp, {});
@@ -26,7 +26,7 @@ export async function copyLists(
       for await (const put of walkEntries(source.reader, list)) await writes.add(list, list.timestamp, { put });
       continue;
     }
-    const pairs = walkPairs(walkEntries(source.reader, list), walkEntries(target.reader, list), compareIds);
+    const pairs = walkPairs(walkEntries(source.reader, list), walkEntries(target.reader, list), compareTimes);
     for await (const [ours, theirs] of pairs) {
       if (ours === undefined) await writes.add(list, list.timestamp, { gone: theirs.id });
       else if (theirs === undefined || !isSame(ours, theirs)) await writes.add(list, list.timestamp, { put: ours });
@@ -38,15 +38,17 @@ export async function copyLists(
 }
 
 function isSame(a: StoredEntry, b: StoredEntry): boolean {
-  if (a.lastModified !== b.lastModified) return false;
+  if (a.id !== b.id || a.lastModified !== b.lastModified) return false;
   return isTombstone(a) ? isTombstone(b) : !isTombstone(b) && a.text === b.text;
 }
 
 interface Part {
   readonly list: ListKey;
   readonly clock: number;
-  readonly entries: StoredEntry[];
-  readonly gone: string[];
+  /** By id. A source that is written to meanwhile may show an object twice, and then the last one counts. */
+  readonly entries: Map<string, StoredEntry>;
+  /** Ids that the target has at other timestamps than the source, which may be without them. */
+  readonly doubtful: Set<string>;
 }
 
 /** What one unit of work holds at most. Many small lists share one, because each commit waits for the disk. */
@@ -56,6 +58,7 @@ const unitCharacters = 4_000_000;
 
 /** Collects what is to be restored and writes it in units of work, in the order of the lists. */
 class Restorations {
+  readonly #source: StorageBackend;
   readonly #target: StorageBackend;
   readonly #onWritten: (entries: number) => void;
   readonly #growth: Growth;
@@ -64,13 +67,14 @@ class Restorations {
   #characters = 0;
   written = 0;
 
-  constructor(target: StorageBackend, onWritten: (entries: number) => void) {
+  constructor(source: StorageBackend, target: StorageBackend, onWritten: (entries: number) => void) {
+    this.#source = source;
     this.#target = target;
     this.#onWritten = onWritten;
     this.#growth = new Growth(target.database);
   }
 
-  /** Adds an entry to be put, an id to be gone, or the clock alone. */
+  /** Adds an entry to be put, an id that shall be gone unless the source has it, or the clock alone. */
   async add(
     list: ListKey,
     clock: number,
@@ -83,11 +87,11 @@ class Restorations {
     let part = this.#parts.at(-1);
     if (part === undefined || part.list.parent !== list.parent || part.list.kind !== list.kind) {
       if (this.#parts.length >= unitLists) await this.flush();
-      part = { list, clock, entries: [], gone: [] };
+      part = { list, clock, entries: new Map(), doubtful: new Set() };
       this.#parts.push(part);
     }
-    if (put !== undefined) part.entries.push(put);
-    if (gone !== undefined) part.gone.push(gone);
+    if (put !== undefined) part.entries.set(put.id, put);
+    if (gone !== undefined) part.doubtful.add(gone);
     if (put !== undefined || gone !== undefined) this.#entries++;
     this.#characters += size;
   }
@@ -99,15 +103,35 @@ class Restorations {
 
   async flush(): Promise<void> {
     if (this.#parts.length === 0) return;
+    const restorations = await Promise.all(this.#parts.map((part) => this.#restorationOf(part)));
     await inUnit(this.#target.database, async (transaction) => {
       const writer = this.#target.writer(transaction);
-      for (const { list, clock, entries, gone } of this.#parts) await writer.restore(list, { clock, entries, gone });
+      for (const { list, ...restoration } of restorations) await writer.restore(list, restoration);
     });
-    this.#onWritten(this.#parts.reduce((sum, { entries }) => sum + entries.length, 0));
-    this.written += this.#entries;
-    await this.#growth.add(this.#entries + this.#parts.length);
+    const [put, gone] = [countOf(restorations, 'entries'), countOf(restorations, 'gone')];
+    this.#onWritten(put);
+    this.written += put + gone;
+    await this.#growth.add(put + this.#parts.length);
     this.#parts.length = 0;
     this.#entries = 0;
     this.#characters = 0;
   }
+
+  /** Ids that the source has as well have been put, or will be, in the place that their timestamp gives them. */
+  async #restorationOf({ list, clock, entries, doubtful }: Part): Promise<PartRestoration> {
+    const ids = [...doubtful].filter((id) => !entries.has(id));
+    const kept = new Set<string>();
+    if (ids.length > 0) {
+      for await (const { id } of walkEntries(this.#source.reader, list, ids)) kept.add(id);
+    }
+    return { list, clock, entries: [...entries.values()], gone: ids.filter((id) => !kept.has(id)) };
+  }
+}
+
+interface PartRestoration extends Required<Restoration> {
+  readonly list: ListKey;
+}
+
+function countOf(restorations: readonly PartRestoration[], what: 'entries' | 'gone'): number {
+  return restorations.reduce((sum, restoration) => sum + restoration[what].length, 0);
 }

@@ -1,6 +1,7 @@
 // Copies everything from one pair of storage and permission backends to another, exactly: ids, timestamps, tombstones,
 // permissions and clocks. Streaming, so that the memory used does not depend on how much there is.
 import { randomUUID } from 'node:crypto';
+import { compareLists } from '../../core/objects/list-order.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { OpenStores } from '../backends.ts';
 import { copyLists } from './copy-lists.ts';
@@ -8,20 +9,24 @@ import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, openPlace } from './places.ts';
 import { inUnit } from './units.ts';
 import { verify, type Verification, type VerifyOptions } from './verify.ts';
-import { compareLists, walkLists, walkPairs } from './walk.ts';
+import { walkLists, walkMemberships, walkPairs, walkPermissions } from './walk.ts';
 
-export interface CopyOptions {
-  readonly source: Settings;
-  readonly target: Settings;
+export interface CopyWork {
   /**
    * What is done about a target that holds something: `refuse` it; `resume`, making it equal to the source; `empty` it
    * first; or write nothing and `verify` alone.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
-  readonly onPlaces?: (source: string, target: string) => void;
   /** Called whenever something was done: what goes on, how much is done and, where it is known, how much there is. */
   readonly onProgress?: (phase: CopyPhase, done: number, total: number | undefined) => void;
   readonly onList?: VerifyOptions['onList'];
+}
+
+export interface CopyOptions extends CopyWork {
+  readonly source: Settings;
+  readonly target: Settings;
+  /** Called with the names of both ends. */
+  readonly onPlaces?: (source: string, target: string) => void;
 }
 
 export type CopyPhase = 'objects' | 'permissions' | 'verifying';
@@ -47,7 +52,7 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   try {
     const target = await openPlace(to, { creates: options.mode !== 'verify' });
     try {
-      return await copyOpen(source, target, options);
+      return await copyBetween(source, target, options);
     } finally {
       await target.close();
     }
@@ -56,7 +61,8 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   }
 }
 
-async function copyOpen(source: OpenStores, target: OpenStores, options: CopyOptions): Promise<CopyResult> {
+/** The same between stores that are open. */
+export async function copyBetween(source: OpenStores, target: OpenStores, options: CopyWork): Promise<CopyResult> {
   const { mode, onProgress = () => {}, onList } = options;
   if (source.hasPermissions && !target.hasPermissions) {
     throw new CopyRefused('the source has permissions, and the target has no place for them');
@@ -101,12 +107,9 @@ async function countEntries({ storage }: OpenStores): Promise<number> {
 }
 
 async function isEmptyStore({ storage, permission }: OpenStores): Promise<boolean> {
-  const found = await Promise.all([
-    storage.reader.lists(undefined, 1),
-    permission.reader.entries(undefined, 1),
-    permission.reader.memberships(undefined, 1),
-  ]);
-  return found.every((page) => page.length === 0);
+  const walks = [walkLists(storage.reader), walkPermissions(permission.reader), walkMemberships(permission.reader)];
+  for (const walk of walks) if ((await walk.next()).done !== true) return false;
+  return true;
 }
 
 /**

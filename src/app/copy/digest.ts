@@ -13,7 +13,7 @@ export interface ListDigest {
   readonly tombstones: number;
 }
 
-/** Of the ids, timestamps and texts of all objects, and the ids and timestamps of all tombstones, in the order of ids. */
+/** Of the ids, timestamps and texts of all objects, and the ids and timestamps of all tombstones, in the order of timestamps. */
 export async function digestList(
   reader: StorageReader,
   list: ListKey,

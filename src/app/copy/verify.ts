@@ -1,9 +1,10 @@
 // Compares two stores by digests: every list with its clock, all permissions, all memberships.
 import { createHash, type Hash } from 'node:crypto';
 import type { ListState } from '../../contracts/storage.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import type { Stores } from '../../engine/session.ts';
 import { digestList, digestMemberships, digestPermissions, type ListDigest, type SetDigest } from './digest.ts';
-import { compareLists, walkLists, walkPairs } from './walk.ts';
+import { walkLists, walkPairs } from './walk.ts';
 
 /** What one side has of a list, or of all lists of a kind. */
 export interface Side {

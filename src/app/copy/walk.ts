@@ -1,10 +1,9 @@
 // Walks over everything that a store holds, a page at a time, so that the memory used does not grow with it.
-import type { Memberships, ObjectEntries, PermissionReader } from '../../contracts/permission.ts';
+import type { Memberships, ObjectEntries, PermissionReader, WalkPage } from '../../contracts/permission.ts';
 import type { ListState, StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
-import { compareText } from '../../core/query/compare.ts';
-import { idField } from '../../core/query/fields.ts';
+import { lastModifiedField } from '../../core/query/fields.ts';
 
 /** Lists, entries, objects or users read at once. */
 export const pageSize = 500;
@@ -12,7 +11,8 @@ export const pageSize = 500;
 const pageCharacters = 4_000_000;
 const firstPageSize = 50;
 
-const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
+/** The one order that every backend has an index for. */
+const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 /** All lists, parents before what lies below them. */
 export async function* walkLists(reader: StorageReader): AsyncGenerator<ListState> {
@@ -25,16 +25,23 @@ export async function* walkLists(reader: StorageReader): AsyncGenerator<ListStat
   }
 }
 
-/** All objects and tombstones of a list in the order of their ids, in pages whose size fits what they hold. */
-export async function* walkEntries(reader: StorageReader, list: ListKey): AsyncGenerator<StoredEntry> {
+/**
+ * All objects and tombstones of a list, or those with some ids, in the order of their timestamps, in pages whose size
+ * fits what they hold.
+ */
+export async function* walkEntries(
+  reader: StorageReader,
+  list: ListKey,
+  ids?: readonly string[],
+): AsyncGenerator<StoredEntry> {
   let limit = firstPageSize;
-  let after: readonly [string] | undefined;
+  let after: readonly [number] | undefined;
   for (;;) {
-    const page = await reader.listAll(list, { filters: [], includeDeleted: true, sort: byId, after, limit });
+    const page = await reader.listAll(list, { filters: [], ids, includeDeleted: true, sort: byTime, after, limit });
     yield* page.entries;
     const last = page.entries.at(-1);
     if (last === undefined || !page.more) return;
-    after = [last.id];
+    after = [last.lastModified];
     const characters = page.entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
     limit = Math.max(1, Math.min(pageSize, Math.floor((pageCharacters / characters) * page.entries.length)));
   }
@@ -42,24 +49,21 @@ export async function* walkEntries(reader: StorageReader, list: ListKey): AsyncG
 
 /** Pages of all objects that have access-control entries. */
 export async function* walkPermissions(reader: PermissionReader): AsyncGenerator<readonly ObjectEntries[]> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await reader.entries(after, pageSize);
-    if (page.length > 0) yield page;
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.objectId;
-  }
+  yield* walkPages((from) => reader.entries(from, pageSize));
 }
 
 /** Pages of all users who were given principals. */
 export async function* walkMemberships(reader: PermissionReader): AsyncGenerator<readonly Memberships[]> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await reader.memberships(after, pageSize);
-    if (page.length > 0) yield page;
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.userId;
-  }
+  yield* walkPages((from) => reader.memberships(from, pageSize));
+}
+
+async function* walkPages<T>(read: (from: string | undefined) => Promise<WalkPage<T>>): AsyncGenerator<readonly T[]> {
+  let from: string | undefined;
+  do {
+    const { found, next } = await read(from);
+    if (found.length > 0) yield found;
+    from = next;
+  } while (from !== undefined);
 }
 
 /** How much of a page an entry takes. */
@@ -93,12 +97,7 @@ export async function* walkPairs<T>(
   }
 }
 
-/** The order of `walkLists`. */
-export function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
-}
-
 /** The order of `walkEntries`. */
-export function compareIds(a: StoredEntry, b: StoredEntry): number {
-  return compareText(a.id, b.id);
+export function compareTimes(a: StoredEntry, b: StoredEntry): number {
+  return a.lastModified - b.lastModified;
 }

@@ -21,7 +21,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
   const queue = new UnitQueue();
   return {
     name: 'memory',
-    abilities: { rollback: true, durable: false },
+    abilities: { rollback: true, durable: false, atomicAcrossParents: true },
     clock,
     lists: new ListTable(),
     grants: new GrantTable(),

@@ -1,6 +1,6 @@
 // Access-control entries and memberships, with an index for each way they are asked for, and the only code that
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
-import { folderOf, type ObjectPattern } from './object-pattern.ts';
+import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 

@@ -8,10 +8,11 @@ import type {
   PermissionBackend,
   PermissionReader,
   PermissionWriter,
+  WalkPage,
 } from '../../contracts/permission.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
-import { parsePattern } from './object-pattern.ts';
+import { parsePattern } from '../../core/permissions/object-pattern.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 type Run = <T>(operation: () => T) => Promise<T>;
@@ -107,17 +108,17 @@ class MemoryPermissionReader implements PermissionReader {
     return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
   }
 
-  entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
+  entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
     return this.run(() =>
-      pageOf(this.grants.objects(), after, limit).map((objectId) => {
+      pageOf(this.grants.objects(), from, limit, (objectId) => {
         return { objectId, permissions: this.permissionsOf(objectId, undefined) };
       }),
     );
   }
 
-  memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {
+  memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
     return this.run(() =>
-      pageOf(this.grants.users(), after, limit).map((userId) => {
+      pageOf(this.grants.users(), from, limit, (userId) => {
         return { userId, principals: [...this.grants.principalsOf(userId)] };
       }),
     );
@@ -132,10 +133,16 @@ class MemoryPermissionReader implements PermissionReader {
   }
 }
 
-/** The first ids after one, ordered by UTF-16 units. */
-function pageOf(ids: Iterable<string>, after: string | undefined, limit: number): readonly string[] {
+/** What belongs to the first ids after one, ordered by UTF-16 units. */
+function pageOf<T>(
+  ids: Iterable<string>,
+  after: string | undefined,
+  limit: number,
+  read: (id: string) => T,
+): WalkPage<T> {
   const ahead = [...ids].filter((id) => after === undefined || id > after);
-  return ahead.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, limit);
+  const page = ahead.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, limit);
+  return { found: page.map(read), next: page.length < ahead.length ? page.at(-1) : undefined };
 }
 
 class MemoryPermissionWriter extends MemoryPermissionReader implements PermissionWriter {

@@ -7,7 +7,12 @@ import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
-import { continueRange, isTimestampField, splitTimestampRange, type TimestampRange } from './timestamp-range.ts';
+import {
+  continueRange,
+  isTimestampField,
+  splitTimestampRange,
+  type TimestampRange,
+} from '../../core/query/timestamp-range.ts';
 
 export interface Selected<T extends StoredEntry> {
   readonly entries: readonly T[];

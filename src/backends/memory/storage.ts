@@ -11,9 +11,9 @@ import type {
   StorageReader,
   StorageWriter,
 } from '../../contracts/storage.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { compareText } from '../../core/query/compare.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
@@ -91,10 +91,6 @@ class MemoryStorageReader implements StorageReader {
       return found.toSorted(compareLists).slice(0, limit);
     });
   }
-}
-
-function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }
 
 class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {

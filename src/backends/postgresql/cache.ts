@@ -5,7 +5,7 @@ import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { rangeOfPrefix } from '../sql/text-range.ts';
 import type { ConnectionPool } from './connection-pool.ts';
-import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
+import { prepared, quick, type Row, type SqlValue, type Statement } from './connection.ts';
 import { initializeComponent } from './migrate.ts';
 import { cacheComponent } from './schema.ts';
 import { keyOfText } from './text-key.ts';
@@ -20,18 +20,15 @@ export interface PostgresCacheOptions {
 /** Writes after which a few expired values are deleted. */
 const writesPerPurge = 50;
 
-const setValue = prepared(
+const setValue = quick(
   'cache-set',
   `INSERT INTO coffer_cache (key, value, expires_at) VALUES ($1, $2, $3)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
 );
-const getValue = prepared('cache-get', 'SELECT value FROM coffer_cache WHERE key = $1 AND expires_at > $2');
-const takeValue = prepared('cache-take', 'DELETE FROM coffer_cache WHERE key = $1 RETURNING value, expires_at');
-const getExpiry = prepared('cache-expiry', 'SELECT expires_at FROM coffer_cache WHERE key = $1');
-const setExpiry = prepared(
-  'cache-expire',
-  'UPDATE coffer_cache SET expires_at = $2 WHERE key = $1 AND expires_at > $3',
-);
+const getValue = quick('cache-get', 'SELECT value FROM coffer_cache WHERE key = $1 AND expires_at > $2');
+const takeValue = quick('cache-take', 'DELETE FROM coffer_cache WHERE key = $1 RETURNING value, expires_at');
+const getExpiry = quick('cache-expiry', 'SELECT expires_at FROM coffer_cache WHERE key = $1');
+const setExpiry = quick('cache-expire', 'UPDATE coffer_cache SET expires_at = $2 WHERE key = $1 AND expires_at > $3');
 const purgeExpired = prepared(
   'cache-purge',
   `DELETE FROM coffer_cache WHERE key IN (

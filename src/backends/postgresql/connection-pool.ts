@@ -33,7 +33,15 @@ const keepAliveMs = 10_000;
 /** A process that hangs must not keep its locks for ever. */
 const idleInTransactionMs = 60_000;
 
+/** Statements that share a connection, at most. */
+const maxShared = 16;
+
 type Waiting = { readonly admit: () => void };
+
+interface Shared {
+  readonly connection: Promise<Connection>;
+  users: number;
+}
 
 export class ConnectionPool {
   readonly #pool: Pool;
@@ -42,6 +50,7 @@ export class ConnectionPool {
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
   readonly #waiting = new Set<Waiting>();
+  #shared: Shared | undefined;
   #units = 0;
   #users = 0;
 
@@ -115,12 +124,43 @@ export class ConnectionPool {
   }
 
   async #runOnce(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    if (statement.isQuick === true) return this.#runShared(backend, statement, values);
     const connection = await this.#take(backend);
     try {
       return await connection.run(statement, values);
     } finally {
       connection.release();
     }
+  }
+
+  /** Quick statements that come in one turn of the event loop go over one connection, one behind the other. */
+  async #runShared(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    this.#shared ??= this.#openShared(backend);
+    const shared = this.#shared;
+    shared.users++;
+    if (shared.users === maxShared) this.#shared = undefined;
+    try {
+      const connection = await shared.connection;
+      return await connection.run(statement, values);
+    } finally {
+      shared.users--;
+      this.#closeIfUnused(shared);
+    }
+  }
+
+  #openShared(backend: BackendName): Shared {
+    const shared = { connection: this.#take(backend), users: 0 };
+    setImmediate(() => {
+      if (this.#shared === shared) this.#shared = undefined;
+      this.#closeIfUnused(shared);
+    });
+    return shared;
+  }
+
+  #closeIfUnused(shared: Shared): void {
+    if (shared.users > 0 || this.#shared === shared) return;
+    // Those who wanted it were told if it could not be had; the first release is the only one.
+    shared.connection.then((connection) => connection.release()).catch(() => {});
   }
 
   async #take(backend: BackendName, onRelease = (): void => {}): Promise<Connection> {

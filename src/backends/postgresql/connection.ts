@@ -13,6 +13,10 @@ export interface Statement {
   /** Under which the server keeps it prepared, unique for the text; absent: it is parsed each time. */
   readonly name?: string;
   readonly text: string;
+  /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
+  readonly isQuick?: boolean;
+  /** Whether it fails at once instead of waiting for a lock. */
+  readonly isImpatient?: boolean;
 }
 
 export interface Result {
@@ -26,6 +30,11 @@ export interface Result {
 /** A statement with a name of its own, which has to be unique in this folder. */
 export function prepared(name: string, text: string): Statement {
   return { name, text };
+}
+
+/** The same for a statement that is done at once. */
+export function quick(name: string, text: string): Statement {
+  return { name, text, isQuick: true };
 }
 
 /**
@@ -45,6 +54,7 @@ export class Connection {
   readonly #keepsStatements: boolean;
   readonly #onRelease: () => void;
   #isBroken = false;
+  #isGathering = false;
   #isReleased = false;
 
   /** @param keepsStatements `false` behind a pooler that hands each transaction to another server process */
@@ -58,6 +68,7 @@ export class Connection {
 
   /** Sends a statement; errors are the driver's. */
   async run({ name, text }: Statement, values: readonly SqlValue[] = []): Promise<Result> {
+    this.#gather();
     try {
       const result = await this.#client.query<(string | null)[]>({
         text,
@@ -71,6 +82,18 @@ export class Connection {
       if (!isRefusal(error)) this.#isBroken = true;
       throw error;
     }
+  }
+
+  /** Lets the statements of this moment leave in one piece: each write to a socket costs more than what is written. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    const { stream } = this.#client.connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      stream.uncork();
+    });
   }
 
   /** Gives the connection back; one that is broken, or in doubt, is closed instead. */

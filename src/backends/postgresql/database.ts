@@ -39,7 +39,7 @@ export function openPostgresDatabase({ pool, clock }: PostgresDatabaseOptions): 
 
 class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
-  readonly abilities = { rollback: true, durable: true };
+  readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
   readonly needsMigration = true;
   readonly clock: Clock;
   readonly #pool: ConnectionPool;

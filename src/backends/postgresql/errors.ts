@@ -56,6 +56,11 @@ function isFromServer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error;
 }
 
+/** Whether a lock was not given. */
+export function isLockRefused(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
 /** The error to throw on: the world's failures and lost races in the words of the contracts, mistakes of ours as they are. */
 export function translateError(error: unknown, backend: BackendName): Error {
   if (error instanceof BackendError) return error;

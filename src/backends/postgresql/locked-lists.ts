@@ -2,7 +2,8 @@
 // has read there stays true; the unit keeps it, counts its own writes on, and writes the row once.
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { StoredObject as Stored } from '../../core/objects/stored.ts';
-import { prepared, type Row } from './connection.ts';
+import { compareText } from '../../core/query/compare.ts';
+import { prepared, type Result, type Row, type Statement } from './connection.ts';
 import type { PostgresUnit } from './unit.ts';
 
 /** What is stored under an id. */
@@ -42,10 +43,11 @@ export class LockedList {
 const absent: Entry = { object: undefined, tombstone: undefined };
 
 // Locking and reading are two statements on purpose: the second one sees what was committed while the first one waited.
-const lockRow = prepared(
-  'lock-list',
-  'SELECT list, clock, live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE',
-);
+const selectRow = 'SELECT list, clock, live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE';
+const lockRow = prepared('lock-list', selectRow);
+// Units wait for each other in the order of their lists only, so never in a circle. Who holds a later list asks without
+// waiting, and, if refused, starts again with all its lists in order; that costs less than a deadlock found by the server.
+const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), isImpatient: true };
 const readEntry = prepared(
   'read-entry',
   `SELECT o.last_modified, o.data, t.last_modified FROM coffer_lists l
@@ -89,9 +91,8 @@ export class LockedLists {
     const name = nameOf(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
-    this.#wanted.set(name, key);
     const [rows, entries] = await Promise.all([
-      this.#unit.run('storage', lockRow, [key.parent, key.kind]),
+      this.#lockRow(key),
       this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
     ]);
     const list = this.#keep(key, rows.rows[0]);
@@ -103,8 +104,7 @@ export class LockedLists {
     const name = nameOf(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
-    this.#wanted.set(name, key);
-    const { rows } = await this.#unit.run('storage', lockRow, [key.parent, key.kind]);
+    const { rows } = await this.#lockRow(key);
     return this.#keep(key, rows[0]);
   }
 
@@ -134,6 +134,12 @@ export class LockedLists {
     this.#lists.clear();
   }
 
+  #lockRow(key: ListKey): Promise<Result> {
+    const isLast = [...this.#wanted.values()].every((other) => compareLists(other, key) <= 0);
+    this.#wanted.set(nameOf(key), key);
+    return this.#unit.run('storage', isLast ? lockRow : lockEarlierRow, [key.parent, key.kind]);
+  }
+
   async #entryOf(list: LockedList, id: string): Promise<Entry> {
     const known = list.entries.get(id);
     if (known !== undefined) return known;
@@ -149,6 +155,10 @@ export class LockedLists {
     this.#lists.set(name, list);
     return list;
   }
+}
+
+function compareLists(a: ListKey, b: ListKey): number {
+  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }
 
 function nameOf({ kind, parent }: ListKey): string {

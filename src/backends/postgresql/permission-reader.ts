@@ -6,34 +6,42 @@ import type {
   ObjectEntries,
   ObjectPermissions,
   PermissionReader,
+  WalkPage,
 } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
+import { walkPage } from '../sql/walk-page.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row, type Statement } from './connection.ts';
+import { prepared, quick, type Row, type Statement } from './connection.ts';
 import { keyOfText } from './text-key.ts';
 
-const readMemberships = prepared(
+const readMemberships = quick(
   'read-memberships',
   `SELECT principal FROM coffer_memberships WHERE user_key IN ($1, 'system.Authenticated')`,
 );
-const boundEntries = `unnest($1::text[], $2::text[], $3::text[]) AS b (parent, name, permission)
-  JOIN coffer_folders f ON f.parent = b.parent
-  JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder AND e.name = b.name AND e.permission = b.permission`;
-const readPrincipals = prepared(
+// OFFSET 0 keeps the inner query as it stands: joined freely, the server may read all entries of a folder to find those
+// of one name.
+const ofBound = `FROM coffer_folders f JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder
+  WHERE f.parent = b.parent AND e.parent = b.parent AND e.name = b.name`;
+const bounds = 'unnest($1::text[], $2::text[], $3::text[]) AS b (parent, name, permission)';
+const readPrincipals = quick(
   'read-principals',
-  `SELECT DISTINCT coalesce(e.principal, e.principal_key) FROM ${boundEntries}`,
+  `SELECT DISTINCT e.principal FROM ${bounds} CROSS JOIN LATERAL (
+    SELECT coalesce(e.principal, e.principal_key) AS principal ${ofBound} AND e.permission = b.permission OFFSET 0
+  ) e`,
 );
-const checkEntries = prepared(
+const checkEntries = quick(
   'check-entries',
-  `SELECT EXISTS (SELECT FROM ${boundEntries} WHERE e.principal_key = ANY ($4::text[]))`,
+  `SELECT EXISTS (SELECT FROM ${bounds} CROSS JOIN LATERAL (
+    SELECT 1 ${ofBound} AND e.permission = b.permission AND e.principal_key = ANY ($4::text[]) OFFSET 0
+  ) e)`,
 );
-const readEntries = prepared(
+const readEntries = quick(
   'read-entries',
-  `SELECT b.place, e.permission, coalesce(e.principal, e.principal_key)
-  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS b (parent, name, place)
-  JOIN coffer_folders f ON f.parent = b.parent
-  JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder AND e.name = b.name`,
+  `SELECT b.place, e.permission, e.principal
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS b (parent, name, place) CROSS JOIN LATERAL (
+    SELECT e.permission, coalesce(e.principal, e.principal_key) AS principal ${ofBound} OFFSET 0
+  ) e`,
 );
 // Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
 const objectsInFolder = prepared(
@@ -120,11 +128,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     return found.map((entries) => Object.fromEntries(entries));
   }
 
-  async entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
+  async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
     const rows = await this.#objectsAfter(after, limit);
     const ids = rows.map(([folder, name]) => folder! + name!);
     const permissions = await this.getObjectsPermissions(ids);
-    return ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
+    const found = ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
+    return walkPage(found, limit, ({ objectId }) => objectId);
   }
 
   async #objectsAfter(after: string | undefined, limit: number): Promise<readonly Row[]> {
@@ -135,7 +144,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     return [...rows, ...(await this.access.run(nextObjects, [limit - rows.length, folder])).rows];
   }
 
-  async memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {
+  async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
     const { rows } =
       after === undefined
         ? await this.access.run(firstUsers, [limit])
@@ -147,7 +156,8 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       if (principals === undefined) users.set(name, [principal!]);
       else principals.push(principal!);
     }
-    return Array.from(users, ([userId, principals]) => ({ userId, principals }));
+    const found = Array.from(users, ([userId, principals]) => ({ userId, principals }));
+    return walkPage(found, limit, ({ userId }) => userId);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 
 /** Rows deleted in one transaction. */
-const chunkRows = 1000;
+const chunkRows = 5000;
 const pauseMs = 20;
 const pauseAfterFailureMs = 5000;
 

@@ -88,7 +88,7 @@ export const databaseComponent: Component = {
           principal text COLLATE "C",
           PRIMARY KEY (parent, folder, name, permission, principal_key)
         );
-        CREATE INDEX coffer_entries_by_principal ON coffer_entries (principal_key, parent, permission);
+        CREATE INDEX coffer_entries_by_principal ON coffer_entries (principal_key, parent, permission, name, folder);
 
         -- What the background work still has to delete.
         CREATE TABLE coffer_doomed_lists (

@@ -1,6 +1,12 @@
 // What a query selects from one list, as SQL: for each table the rows `e` of the list `l`, and the conditions on them.
 import type { Filter, PagePosition, Selection, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField, rangeAfter, splitTimestampRange } from '../sql/timestamp-range.ts';
+import {
+  everyTimestamp,
+  isIdField,
+  isTimestampField,
+  rangeAfter,
+  splitTimestampRange,
+} from '../sql/timestamp-range.ts';
 import { fieldSql, filterSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
@@ -26,8 +32,12 @@ export function selectSources(
   const { range, rest, after } = narrow(selection.filters, start);
   const { parameters } = context;
   const conditions = ['e.parent = l.parent', 'e.list = l.list'];
-  const [low, high] = [range.low, range.high].map((bound) => parameters.add(asBigint(bound), 'bigint'));
-  conditions.push(`e.last_modified BETWEEN ${low} AND ${high}`);
+  // A bound that excludes nothing would only lure the server to the index by time.
+  if (range.low > everyTimestamp.low)
+    conditions.push(`e.last_modified >= ${parameters.add(asBigint(range.low), 'bigint')}`);
+  if (range.high < everyTimestamp.high) {
+    conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);
+  }
   if (selection.ids !== undefined) conditions.push(`e.id = ANY (${parameters.add(selection.ids, 'text[]')})`);
   const sources: readonly Source[] = includeDeleted ? ['objects', 'tombstones'] : ['objects'];
   return sources.map((source) => {
@@ -54,7 +64,7 @@ function narrow(
 
 /** Bounds far beyond all timestamps would be beyond the type as well. */
 function asBigint(bound: number): number {
-  const limit = Number.MAX_SAFE_INTEGER;
+  const limit = Number.MAX_SAFE_INTEGER + 1;
   return Math.max(-1, Math.min(bound, limit));
 }
 

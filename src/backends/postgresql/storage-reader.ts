@@ -3,18 +3,18 @@ import type { ListState, Page, StorageReader } from '../../contracts/storage.ts'
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row } from './connection.ts';
+import { prepared, quick, type Row } from './connection.ts';
 import { compileCount, compilePage, readPage } from './page.ts';
 import { StatementNames } from './statement-names.ts';
 
-export const readObject = prepared(
+export const readObject = quick(
   'read-object',
   `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3`,
 );
-const readClock = prepared('read-clock', 'SELECT clock FROM coffer_lists WHERE parent = $1 AND kind = $2');
-const readCounts = prepared('read-counts', 'SELECT live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2');
+const readClock = quick('read-clock', 'SELECT clock FROM coffer_lists WHERE parent = $1 AND kind = $2');
+const readCounts = quick('read-counts', 'SELECT live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2');
 const readClocks = prepared(
   'read-clocks',
   'SELECT parent, clock FROM coffer_lists WHERE kind = $1 AND clock IS NOT NULL',

@@ -4,7 +4,7 @@ import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
-import { isLostConnection, translateError, type BackendName } from './errors.ts';
+import { isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 
@@ -110,18 +110,18 @@ export class PostgresUnit implements Transaction {
       return await this.#connection.run(statement, values);
     } catch (error) {
       // Before the commit is sent nothing can have happened: a fresh connection may do better.
-      this.#failure ??= this.#translate(error, backend);
+      this.#failure ??= this.#translate(error, backend, statement);
       throw this.#failure;
     }
   }
 
-  #translate(error: unknown, backend: BackendName): Error {
+  #translate(error: unknown, backend: BackendName, { isImpatient = false }: Statement): Error {
     // Before the commit is sent nothing can have happened: a fresh connection may do better.
     if (isLostConnection(error) && this.#state === 'open') {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
     const translated = translateError(error, backend);
-    if (!(translated instanceof TransactionConflict)) return translated;
+    if (!(translated instanceof TransactionConflict) && !(isImpatient && isLockRefused(error))) return translated;
     return new TransactionConflict(translated.message, { cause: error, lists: this.#contended() });
   }
 

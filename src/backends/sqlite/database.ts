@@ -96,7 +96,7 @@ function createDatabase(
 
   return {
     name: 'sqlite',
-    abilities: { rollback: true, durable: true },
+    abilities: { rollback: true, durable: true, atomicAcrossParents: true },
     path,
     clock,
     begin: () => queue.begin(),

@@ -6,11 +6,13 @@ import type {
   ObjectEntries,
   ObjectPermissions,
   PermissionReader,
+  WalkPage,
 } from '../../contracts/permission.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
+import { walkPage } from '../sql/walk-page.ts';
 import type { Steps } from './steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
@@ -84,12 +86,13 @@ export class SqlitePermissionReader implements PermissionReader {
     return this.access.read((connection) => readManyEntries(connection, objectIds, permissions));
   }
 
-  entries(after: string | undefined, limit: number): Promise<readonly ObjectEntries[]> {
-    return this.access.read((connection) => readObjectsAfter(connection, after, limit));
+  async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    const found = await this.access.read((connection) => readObjectsAfter(connection, after, limit));
+    return walkPage(found, limit, ({ objectId }) => objectId);
   }
 
-  memberships(after: string | undefined, limit: number): Promise<readonly Memberships[]> {
-    return this.access.run((connection) => {
+  async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    const found = await this.access.run((connection) => {
       const users = 'SELECT DISTINCT user_id FROM user_principals WHERE user_id > ? ORDER BY user_id LIMIT ?';
       const anybody = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
       const rows =
@@ -99,6 +102,7 @@ export class SqlitePermissionReader implements PermissionReader {
         return { userId, principals: connection.all<[string]>(sql, userId).map(([principal]) => principal) };
       });
     });
+    return walkPage(found, limit, ({ userId }) => userId);
   }
 }
 

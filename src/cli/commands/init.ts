@@ -10,8 +10,8 @@ import { Exit, exitCodes } from '../exit-codes.ts';
 import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
-const storages = ['sqlite', 'memory'] as const;
-const caches = ['memory', 'sqlite'] as const;
+const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
+const caches = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 
 interface InitOptions extends CommonOptions {
   readonly backend?: (typeof storages)[number];
@@ -60,7 +60,9 @@ async function init(options: InitOptions): Promise<void> {
     throw new Exit(exitCodes.failed, `${path} ${reason}`);
   }
   const shown = relative(process.cwd(), path);
-  say(`Wrote ${shown}. Start the service with: coffer start --config ${shown}`);
+  const needsUrl = backend === 'postgresql' || cacheBackend === 'postgresql';
+  const first = needsUrl ? ` Put the URL of your database there, then run: coffer migrate --config ${shown}.` : '';
+  say(`Wrote ${shown}.${first} Start the service with: coffer start --config ${shown}`);
 }
 
 /** A port from the command line. */

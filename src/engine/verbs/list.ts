@@ -10,13 +10,17 @@ import { deprecationHeaders, readListParameters, readQuery } from '../list-query
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
-import { requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
+import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { context, options } = scope;
-  const access = await requireReadAccess(scope);
-  await requireParent(scope, context.session.reader);
+  // Asked for together, but a missing parent is told only to those who have access.
+  const [access, complaint] = await Promise.all([
+    requireReadAccess(scope),
+    findMissingParent(scope, context.session.reader),
+  ]);
+  if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'list');
   requireNoIssues(scope);

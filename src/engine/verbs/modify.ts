@@ -8,7 +8,7 @@ import { mediaType, type ServiceResponse } from '../exchange.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
-import { forChange, lockObject } from './lock.ts';
+import { beginWrite, forChange } from './begin-write.ts';
 import { parsePatch } from './patch-format.ts';
 import { checkData, requireSameId, writeObject } from './write.ts';
 
@@ -22,9 +22,12 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const preconditions = readPreconditions(context);
   const behavior = readBehavior(context);
   const type = mediaType(request.headers['content-type'] ?? 'application/json');
-  const patch = parsePatch(type, request.body, kind.permissions, issues);
-
-  const [writer, state] = await lockObject(scope, id, forChange(scope));
+  const begun = await beginWrite(scope, {
+    id,
+    authorize: forChange(scope),
+    check: () => parsePatch(type, request.body, kind.permissions, issues),
+  });
+  const { writer, state, checked: patch } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
   requireMatch(preconditions, old.lastModified, old);

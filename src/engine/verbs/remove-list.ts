@@ -7,29 +7,31 @@ import { deprecationHeaders, readListParameters, readQuery, staleToken } from '.
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { holdParent, requireNoIssues, requireTimestamp, type EngineOptions, type Scope } from '../scope.ts';
+import { holdParent, requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
 export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
-  const writer = await context.session.writer();
+  const { reader } = context.session;
   const { rules } = kind;
   const access = await requireListAccess(
     { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
     context.caller,
-    writer,
+    reader,
     context.ids,
   );
-  await holdParent(scope, writer);
+  await requireParent(scope, reader);
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
+  const writer = await context.session.writer();
+  await holdParent(scope, writer);
   await writer.storage.lock(list);
   const timestamp = await requireTimestamp(scope);
   requireMatch(preconditions, timestamp);
   const query = readQuery(parameters, context, options);
-  if (query.token !== undefined) await consumeNonce(options, query.token.nonce);
+  if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;
   const { deletions, more } = await writer.storage.deleteAll(list, { filters, sort, after, limit, ids: access.ids });
@@ -51,9 +53,12 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   return { status: 200, headers, body };
 }
 
-/** The token of a deletion serves once: repeating it must not delete what came later. */
-async function consumeNonce({ cache }: EngineOptions, nonce: string): Promise<void> {
-  if ((await cache.delete(nonceKey(nonce))) === undefined) throw staleToken();
+/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
+async function consumeNonce({ context, options }: Scope, nonce: string): Promise<void> {
+  const { cache, tokenValiditySeconds } = options;
+  const key = nonceKey(nonce);
+  if ((await cache.delete(key)) === undefined) throw staleToken();
+  context.session.onAbandon(() => cache.set(key, true, tokenValiditySeconds));
 }
 
 function nonceKey(nonce: string): string {

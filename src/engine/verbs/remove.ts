@@ -8,15 +8,15 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
-import { forChange, lockObject } from './lock.ts';
+import { beginWrite, forChange } from './begin-write.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const { context, list } = scope;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
-  const sentTimestamp = readTimestamp(scope);
-  const [writer, state] = await lockObject(scope, id, forChange(scope));
+  const begun = await beginWrite(scope, { id, authorize: forChange(scope), check: () => readTimestamp(scope) });
+  const { writer, state, checked: sentTimestamp } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
   requireMatch(preconditions, old.lastModified, old);

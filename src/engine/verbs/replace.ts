@@ -1,11 +1,12 @@
 // PUT on an object: create it, or replace its attributes, its permissions, or both.
+import { isAllowed } from '../access.ts';
 import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
-import { readPreconditions, requireWritable } from '../preconditions.ts';
+import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
-import { byRule, lockObject } from './lock.ts';
+import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, requireSameId, writeObject } from './write.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
@@ -14,17 +15,29 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const { issues, request } = context;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
-  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
-  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
-  const data = splitData(envelope.data ?? {});
-  const attributes = checkData(scope, data, 'data.', issues);
-
   // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
-  const [writer, state] = await lockObject(scope, id, choose);
+  const { writer, state, checked } = await beginWrite(scope, {
+    id,
+    authorize: choose,
+    check: () => {
+      const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+      const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
+      const data = splitData(envelope.data ?? {});
+      return { envelope, data, attributes: checkData(scope, data, 'data.', issues) };
+    },
+  });
+  const { envelope, data, attributes } = checked;
+  if (
+    state.object !== undefined &&
+    createsOnly &&
+    !(await isAllowed(kind.rules.read, context.caller, writer, context.ids))
+  ) {
+    throw preconditionFailed(state.timestamp);
+  }
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, state, state.tombstone?.lastModified);
   requireSameId(data.id, id);

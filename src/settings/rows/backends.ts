@@ -1,16 +1,17 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoice, integer, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoice, integer, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
-const backends = ['memory', 'sqlite', 'postgresql'] as const;
+const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 const backend = dottedChoice(backends, {
   isDeprecated: true,
   hint: 'this version has no other backends',
+  aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
 });
 
 const databaseForm =
-  'a file, sqlite:relative/file, sqlite:///absolute/file, or postgresql://user:password@host:port/database';
+  'a file, sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, or redis://host:port/database';
 const databaseUrl = text(databaseForm);
 
 /** The three kinds of backend and what they take. */
@@ -28,7 +29,7 @@ export const backendSettings = {
   cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
   storage_url: setting(
     optional(databaseUrl),
-    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
     {
       default: undefined,
       isSecret: true,
@@ -36,7 +37,7 @@ export const backendSettings = {
   ),
   permission_url: setting(
     optional(databaseUrl),
-    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database.',
+    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
     {
       default: undefined,
       isSecret: true,
@@ -44,7 +45,7 @@ export const backendSettings = {
   ),
   cache_url: setting(
     optional(databaseUrl),
-    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database.',
+    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
     {
       default: undefined,
       isSecret: true,
@@ -54,6 +55,11 @@ export const backendSettings = {
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
   }),
+  redis_prefix: setting(
+    matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
+    'Text before the names of all keys in Redis. Services that share a server need different ones.',
+    { default: 'coffer:' },
+  ),
   sqlite_synchronous: setting(
     choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
     'How hard SQLite makes sure that writes reach the disk. With FULL an answered write survives a power loss.',

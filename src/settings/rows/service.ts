@@ -1,6 +1,18 @@
 // Settings of the service as a whole: what it calls itself, where it listens, what it loads, what it logs.
 import { setting } from '../definition.ts';
-import { choice, duration, flag, integer, list, matching, optional, renamedList, text, url } from '../readers.ts';
+import {
+  choice,
+  duration,
+  flag,
+  integer,
+  integerOr,
+  list,
+  matching,
+  optional,
+  renamedList,
+  text,
+  url,
+} from '../readers.ts';
 import { readVersion } from '../version.ts';
 
 /** Where the protocol is described; replaced by a deployment with pages of its own. */
@@ -42,6 +54,11 @@ export const serviceSettings = {
     integer({ min: 0, max: 65_535 }),
     'Port to listen on; 0 picks a free one. The environment variable PORT sets it too.',
     { default: 8888 },
+  ),
+  workers: setting(
+    integerOr('auto', { min: 1, max: 1024 }),
+    'Processes that serve; auto is one for each processor. More than one needs backends that they can share: PostgreSQL or Redis.',
+    { default: 1 },
   ),
   trusted_proxies: setting(
     list('IP addresses or networks such as 10.0.0.0/8'),

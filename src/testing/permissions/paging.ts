@@ -1,32 +1,35 @@
 // Cases about copies: walking over all access-control entries and all memberships.
 import assert from 'node:assert/strict';
-import type { PermissionReader } from '../../contracts/permission.ts';
+import type { PermissionReader, WalkPage } from '../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from '../permission-probe.ts';
 
-/** All objects in pages of a size, in the order of their ids, with sorted principals. */
-async function allEntries(reader: PermissionReader, limit: number): Promise<readonly unknown[]> {
-  const seen: [string, unknown][] = [];
-  for (let after: string | undefined; ; after = seen.at(-1)![0]) {
-    const page = await reader.entries(after, limit);
-    assert.ok(page.length <= limit);
-    for (const { objectId, permissions } of page) {
-      const sorted = Object.entries(permissions).map(([name, principals]) => [name, principals.toSorted()] as const);
-      seen.push([objectId, Object.fromEntries(sorted)]);
-    }
-    if (page.length < limit) return seen.toSorted(byFirst);
+/** Everything that a walk comes across in pages of a size. */
+async function walk<T>(read: (from: string | undefined) => Promise<WalkPage<T>>): Promise<readonly T[]> {
+  const seen: T[] = [];
+  for (let from: string | undefined; ;) {
+    const { found, next } = await read(from);
+    seen.push(...found);
+    if (next === undefined) return seen;
+    assert.notEqual(next, from);
+    from = next;
   }
 }
 
-/** All users in pages of a size, in the order of their ids, with sorted principals. */
+/** All objects in the order of their ids, with sorted principals. */
+async function allEntries(reader: PermissionReader, limit: number): Promise<readonly unknown[]> {
+  const seen = await walk((from) => reader.entries(from, limit));
+  const plain = seen.map(({ objectId, permissions }) => {
+    const sorted = Object.entries(permissions).map(([name, principals]) => [name, principals.toSorted()] as const);
+    return [objectId, Object.fromEntries(sorted)] as const;
+  });
+  return plain.toSorted(byFirst);
+}
+
+/** All users in the order of their ids, with sorted principals. */
 async function allMemberships(reader: PermissionReader, limit: number): Promise<readonly unknown[]> {
-  const seen: [string, readonly string[]][] = [];
-  for (let after: string | undefined; ; after = seen.at(-1)![0]) {
-    const page = await reader.memberships(after, limit);
-    assert.ok(page.length <= limit);
-    for (const { userId, principals } of page) seen.push([userId, principals.toSorted()]);
-    if (page.length < limit) return seen.toSorted(byFirst);
-  }
+  const seen = await walk((from) => reader.memberships(from, limit));
+  return seen.map(({ userId, principals }) => [userId, principals.toSorted()] as const).toSorted(byFirst);
 }
 
 function byFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
@@ -43,8 +46,8 @@ const ids = ['', '/', '/a', '/a/', '/a/b', '/a/b/c', '/b', '/é', '/\uFFFD', '/\
 /** Pages over everything. */
 export const pagingCases: readonly PermissionCase[] = [
   permissionCase('an empty store has neither entries nor memberships', async ({ reader }) => {
-    assert.deepEqual(await reader.entries(undefined, 5), []);
-    assert.deepEqual(await reader.memberships(undefined, 5), []);
+    assert.deepEqual(await allEntries(reader, 5), []);
+    assert.deepEqual(await allMemberships(reader, 5), []);
   }),
   permissionCase('pages of any size visit each object with entries once', async ({ write, reader }) => {
     await write(async (writer) => {
@@ -69,10 +72,11 @@ export const pagingCases: readonly PermissionCase[] = [
     await write(async (writer) => {
       for (const id of ['/a/1', '/a/2', '/b/1', '/b/2']) await writer.addPrincipalToAce(id, 'read', 'zoe');
     });
-    const [first, second] = await reader.entries(undefined, 2);
-    await write((writer) => writer.deleteObjectPermissions([first!.objectId, second!.objectId]));
-    assert.deepEqual(await reader.entries(second!.objectId, 5), await reader.entries(undefined, 5));
-    assert.equal((await reader.entries(undefined, 5)).length, 2);
+    const { found, next } = await reader.entries(undefined, 2);
+    await write((writer) => writer.deleteObjectPermissions(found.map(({ objectId }) => objectId)));
+    const left = await walk((from) => reader.entries(from ?? next, 2));
+    assert.deepEqual(left, await walk((from) => reader.entries(from, 2)));
+    assert.equal(found.length + left.length, 4);
   }),
   permissionCase('pages of any size visit each user once, with long ids whole', async ({ write, reader }) => {
     const long = ['x'.repeat(3000), `${'x'.repeat(2999)}y`];
@@ -90,10 +94,41 @@ export const pagingCases: readonly PermissionCase[] = [
   }),
   permissionCase('a unit of work sees its own writes in the pages', async ({ write }) => {
     await write(async (writer) => {
-      await writer.addPrincipalToAce('/a', 'read', 'zoe');
-      await writer.addUserPrincipal('zoe', 'g');
-      assert.deepEqual(await writer.entries(undefined, 5), [{ objectId: '/a', permissions: { read: ['zoe'] } }]);
-      assert.deepEqual(await writer.memberships(undefined, 5), [{ userId: 'zoe', principals: ['g'] }]);
+      for (const id of ['/a', '/b', '/c']) await writer.addPrincipalToAce(id, 'read', 'zoe');
+      for (const user of ['tom', 'zoe']) await writer.addUserPrincipal(user, 'g');
     });
+    await write(async (writer) => {
+      await writer.addPrincipalToAce('/b', 'write', 'tom');
+      await writer.deleteObjectPermissions(['/c']);
+      await writer.addPrincipalToAce('/d', 'read', 'zoe');
+      await writer.addUserPrincipal('ann', 'h');
+      await writer.addUserPrincipal('zoe', 'h');
+      await writer.removeUserPrincipal('tom', 'g');
+      for (const size of [1, 2, 5]) {
+        assert.deepEqual(await allEntries(writer, size), [
+          ['/a', { read: ['zoe'] }],
+          ['/b', { read: ['zoe'], write: ['tom'] }],
+          ['/d', { read: ['zoe'] }],
+        ]);
+        assert.deepEqual(await allMemberships(writer, size), [
+          ['ann', ['h']],
+          ['zoe', ['g', 'h']],
+        ]);
+      }
+    });
+  }),
+  permissionCase('a walk visits many objects of one parent, and many users of one group', async ({ write, reader }) => {
+    const names = Array.from({ length: 1500 }, (_, n) => `n${n}`);
+    await write(async (writer) => {
+      for (const name of names) {
+        await writer.addPrincipalToAce(`/a/b/c/${name}`, 'read', 'zoe');
+        await writer.addUserPrincipal(name, 'g');
+      }
+    });
+    const expected = names.toSorted();
+    const entries = await walk((from) => reader.entries(from, 400));
+    assert.deepEqual(entries.map(({ objectId }) => objectId.slice('/a/b/c/'.length)).toSorted(), expected);
+    const users = await walk((from) => reader.memberships(from, 400));
+    assert.deepEqual(users.map(({ userId }) => userId).toSorted(), expected);
   }),
 ];

@@ -69,6 +69,60 @@ const walking: readonly StorageCase[] = [
       assert.deepEqual(seen, keys);
     }
   }),
+  storageCase('the lists are in order whatever their parents are called', async (probe) => {
+    const parents = [
+      '',
+      ' ',
+      '%',
+      '%2',
+      '/a%7Db',
+      '/a%b',
+      '/a-b',
+      '/a/b',
+      '/a{b',
+      '/a|',
+      '/a|a',
+      '/a|b',
+      '/a}',
+      '/a}b',
+      '/a~',
+      '/é',
+    ];
+    for (const parent of parents.toReversed()) for (const kind of ['x', 'y']) await probe.at({ kind, parent }).touch();
+    for (const limit of [1, 7, 100]) {
+      const seen: ListKey[] = [];
+      for (let after: ListKey | undefined; ; after = seen.at(-1)) {
+        const page = await probe.reader.lists(after, limit);
+        seen.push(...page.map(({ kind, parent }) => ({ kind, parent })));
+        if (page.length < limit) break;
+      }
+      assert.deepEqual(
+        seen,
+        parents.flatMap((parent) => ['x', 'y'].map((kind) => ({ kind, parent }))),
+      );
+    }
+  }),
+  storageCase('a unit of work sees its own writes in the lists', async (probe) => {
+    await probe.at({ kind: 'x', parent: '/b' }).seed({ a: {}, b: {} });
+    await probe.unit(async (writer) => {
+      await writer.delete({ kind: 'x', parent: '/b' }, 'a');
+      for (const parent of ['/a', '/c']) await writer.create({ kind: 'x', parent }, 'a', '{}');
+      for (const limit of [1, 2, 3, 4]) {
+        const page = await writer.lists(undefined, limit);
+        const counts = page.map(({ parent, live, dead }) => [parent, live, dead]);
+        const all = [
+          ['/a', 1, 0],
+          ['/b', 1, 1],
+          ['/c', 1, 0],
+        ];
+        assert.deepEqual(counts, all.slice(0, limit));
+      }
+      assert.deepEqual(
+        (await writer.lists({ kind: 'x', parent: '/b' }, 5)).map(({ parent }) => parent),
+        ['/c'],
+      );
+    });
+  }),
   storageCase('a page of lists goes on after a list that is not there', async (probe) => {
     await probe.at({ kind: 'x', parent: '/c' }).touch();
     assert.equal((await probe.reader.lists({ kind: 'y', parent: '/b' }, 5)).length, 1);

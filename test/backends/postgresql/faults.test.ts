@@ -184,6 +184,24 @@ describe('the connections', () => {
 });
 
 describe('a lock that is not given', () => {
+  test('is waited for in the order of lists, and against it is a lost race that tells the lists', async () => {
+    const backends = open();
+    const [early, late] = ['/buckets/a', '/buckets/b'].map((parent) => ({ kind: 'record', parent }));
+    for (const each of [early!, late!]) {
+      await inUnit(backends.database, (transaction) => backends.storage.writer(transaction).update(each, 'x', '{}'));
+    }
+    const first = await backends.database.begin();
+    const second = await backends.database.begin();
+    await backends.storage.writer(first).lock(early!, 'x');
+    await backends.storage.writer(second).lock(late!, 'x');
+    const waiting = backends.storage.writer(first).lock(late!, 'x');
+    const refused = backends.storage.writer(second).lock(early!, 'x');
+    await expect(refused).rejects.toMatchObject({ name: 'TransactionConflict', lists: [late, early] });
+    await second.rollback();
+    expect((await waiting).object?.id).toBe('x');
+    await first.commit();
+  });
+
   test('is a refusal in bounded time, and leaves the connection usable', async () => {
     const backends = open({ lockTimeoutSeconds: 0.3 });
     const first = await backends.database.begin();

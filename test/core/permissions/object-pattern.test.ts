@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { folderOf, parsePattern } from '../../../src/backends/memory/object-pattern.ts';
+import { folderOf, parsePattern } from '../../../src/core/permissions/object-pattern.ts';
 
 /** The same meaning by regular expression. */
 function reference(pattern: string, withChildren: boolean): RegExp {

@@ -1,6 +1,6 @@
 // Takes the bounds on `last_modified` out of a query, so that the index by timestamp is walked only where something can
 // match. Bounds that are no plain numbers stay with the other filters.
-import type { Field, Filter, PagePosition, SortKey } from '../../core/query/ast.ts';
+import type { Field, Filter, PagePosition, SortKey } from './ast.ts';
 
 /** Both ends inclusive; empty when `low` is above `high`. */
 export interface TimestampRange {

@@ -1,0 +1,180 @@
+// The only file that knows the driver: one connection for a server, or one for each node of a cluster, over which all
+// commands travel pipelined. Nothing waits for longer than the timeout, and nothing is ever sent twice unasked.
+import { Cluster, Redis } from 'ioredis';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { RedisAddress } from '../../settings/redis-url.ts';
+import { isConnectionLoss, translateError, type BackendName } from './errors.ts';
+import type { Script } from './script.ts';
+
+export interface RedisClientOptions {
+  readonly address: RedisAddress;
+  /** How long a command may take, waiting for a connection included. Default 10. */
+  readonly timeoutSeconds?: number | undefined;
+  /** How many commands may wait for a lost connection to come back; more are refused at once. Default 1000. */
+  readonly maxBacklog?: number | undefined;
+}
+
+type Argument = string | number;
+
+const defaultTimeoutSeconds = 10;
+const defaultMaxBacklog = 1000;
+const maxReconnectDelayMs = 1000;
+
+export class RedisClient {
+  readonly isCluster: boolean;
+  readonly #redis: Redis | Cluster;
+  readonly #maxBacklog: number;
+  /** Scripts the server has been sent on the present connection. */
+  readonly #known = new Set<Script>();
+  #waiting = 0;
+
+  constructor({ address, timeoutSeconds = defaultTimeoutSeconds, maxBacklog = defaultMaxBacklog }: RedisClientOptions) {
+    this.isCluster = address.isCluster;
+    this.#maxBacklog = maxBacklog;
+    this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
+    this.#redis.on('close', () => this.#known.clear());
+    // Each command reports its own failure; without a listener the driver would print them as well.
+    this.#redis.on('error', () => {});
+  }
+
+  /** @throws BackendUnavailable when there is no server to talk to */
+  async connect(backend: BackendName): Promise<void> {
+    try {
+      await this.#redis.connect();
+    } catch (error) {
+      this.#redis.disconnect();
+      throw translateError(error, backend);
+    }
+  }
+
+  /** One command. The keys must belong to one slot. */
+  call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    return this.#send(backend, () => this.#redis.call(command, [...args]));
+  }
+
+  /** A command that only reads: it is sent again when the connection breaks under it. */
+  async read(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
+  }
+
+  /** A script. Commands sent before are executed before it, and those sent later after it. */
+  run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#send(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
+  }
+
+  /** A script that only reads: it is sent again when the connection breaks under it. */
+  query(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#sendTwice(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
+  }
+
+  /** Deletes every key that starts with the prefix, a few at a time. */
+  async deletePrefix(backend: BackendName, prefix: string): Promise<void> {
+    const match = `${prefix.replaceAll(/[*?[\]\\]/g, String.raw`\$&`)}*`;
+    const nodes = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
+    for (const node of nodes) {
+      let cursor = '0';
+      do {
+        const [next, keys] = await this.#send(backend, () => node.scan(cursor, 'MATCH', match, 'COUNT', 1000));
+        await Promise.all(keys.map((key) => this.call(backend, 'UNLINK', key)));
+        cursor = next;
+      } while (cursor !== '0');
+    }
+  }
+
+  /** Ends the connection after what was sent has been answered. */
+  async close(): Promise<void> {
+    try {
+      await this.#redis.quit();
+    } catch {
+      // There is no connection that could be ended in good order.
+      this.#redis.disconnect();
+    }
+  }
+
+  /** The text of a script travels once per connection, its hash from then on. */
+  async #evaluate(script: Script, args: Argument[], keyCount: number): Promise<unknown> {
+    if (!this.#known.has(script) && !this.isCluster) {
+      this.#known.add(script);
+      return this.#redis.eval(script.source, keyCount, ...args);
+    }
+    try {
+      return await this.#redis.evalsha(script.hash, keyCount, ...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return this.#redis.eval(script.source, keyCount, ...args);
+    }
+  }
+
+  async #send<T>(backend: BackendName, command: () => Promise<T>): Promise<T> {
+    const isWaiting = this.#redis.status !== 'ready';
+    if (isWaiting) this.#admit(backend);
+    try {
+      return await command();
+    } catch (error) {
+      throw translateError(error, backend);
+    } finally {
+      if (isWaiting) this.#waiting--;
+    }
+  }
+
+  async #sendTwice<T>(backend: BackendName, command: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#send(backend, command);
+    } catch (error) {
+      if (!(error instanceof BackendUnavailable) || !isConnectionLoss(error.cause)) throw error;
+      return this.#send(backend, command);
+    }
+  }
+
+  #admit(backend: BackendName): void {
+    if (this.#waiting >= this.#maxBacklog) {
+      throw new BackendUnavailable(backend, 'Redis: too many commands wait for a connection');
+    }
+    this.#waiting++;
+  }
+}
+
+function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds: number): object {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+    commandTimeout: timeoutSeconds * 1000,
+    connectTimeout: timeoutSeconds * 1000,
+    // A connection on which nothing comes back is given up, so that the next command finds its way to a new server.
+    socketTimeout: timeoutSeconds * 1000,
+    // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+  };
+}
+
+function createRedis(address: RedisAddress, timeoutSeconds: number): Redis {
+  const node = address.nodes[0]!;
+  return new Redis({
+    ...commonOptions(address, timeoutSeconds),
+    host: node.host,
+    port: node.port,
+    db: address.db,
+    lazyConnect: true,
+    retryStrategy: reconnectDelay,
+    // After a failover the address may belong to a replica: the connection has to find its way anew.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+}
+
+function createCluster(address: RedisAddress, timeoutSeconds: number): Cluster {
+  return new Cluster([...address.nodes], {
+    lazyConnect: true,
+    redisOptions: commonOptions(address, timeoutSeconds),
+    clusterRetryStrategy: reconnectDelay,
+    slotsRefreshTimeout: timeoutSeconds * 1000,
+    // Zero turns the driver's own repetition of commands off, which could write twice.
+    retryDelayOnFailover: 0,
+    retryDelayOnMoved: 10,
+  });
+}
+
+function reconnectDelay(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt - 1, 10), maxReconnectDelayMs);
+}

@@ -1,0 +1,157 @@
+// A Redis database: the connection, the turns of its units of work, and the commit that makes their writes happen.
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { Database, Transaction } from '../../contracts/database.ts';
+import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import { RedisClient, type RedisClientOptions } from './client.ts';
+import { ClusterCommit } from './cluster-commit.ts';
+import { commitScript } from './commit-script.ts';
+import { Holds } from './holds.ts';
+import { Keys } from './keys.ts';
+import { Leases } from './leases.ts';
+import type { ListDraft } from './list-draft.ts';
+import { ListReads } from './list-reads.ts';
+import { verifications, writesEverywhere } from './program.ts';
+import { pendingSteps } from './schema.ts';
+import { Turns } from './turns.ts';
+import { Waits } from './waits.ts';
+import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
+
+export interface RedisDatabaseOptions extends RedisClientOptions {
+  readonly clock: Clock;
+  /** Text before the names of all keys. Default `coffer:`. */
+  readonly prefix?: string | undefined;
+}
+
+export const defaultPrefix = 'coffer:';
+
+/**
+ * Connects to a database. Storage and permission backends created on the same one share its units of work.
+ *
+ * @throws BackendUnavailable when there is no server to talk to
+ */
+export async function openRedisDatabase(options: RedisDatabaseOptions): Promise<RedisDatabase> {
+  const database = new RedisDatabase(options);
+  await database.client.connect('storage');
+  return database;
+}
+
+export class RedisDatabase implements Database, UnitHost {
+  readonly name = 'redis';
+  readonly abilities: Database['abilities'];
+  readonly clock: Clock;
+  readonly client: RedisClient;
+  readonly keys: Keys;
+  readonly reads: ListReads;
+  readonly turns: Turns;
+  readonly holds: Holds;
+  readonly leases: Leases;
+  readonly #cluster: ClusterCommit | undefined;
+  readonly #open = new Set<RedisUnit>();
+  readonly #closers: (() => void)[] = [];
+  /** Makes the versions of this process differ from those of any other. */
+  readonly #mark = randomBytes(9).toString('base64url');
+  #commits = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: RedisDatabaseOptions) {
+    const waits = new Waits();
+    this.turns = new Turns(waits);
+    this.holds = new Holds(waits);
+    this.clock = options.clock;
+    this.client = new RedisClient(options);
+    this.keys = new Keys(options.prefix ?? defaultPrefix);
+    this.reads = new ListReads(this.client, this.keys);
+    this.leases = new Leases(this.reads, this.#mark);
+    this.#cluster = this.client.isCluster
+      ? new ClusterCommit(this.client, this.keys, (...args) => this.#execute(...args))
+      : undefined;
+    this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster };
+  }
+
+  async begin(): Promise<Transaction> {
+    if (this.#closing !== undefined) throw new BackendUnavailable('storage', 'the Redis database is closed');
+    const unit = new RedisUnit(this);
+    this.#open.add(unit);
+    return unit;
+  }
+
+  /** The unit behind a transaction that this database opened. */
+  requireUnit(transaction: Transaction): RedisUnit {
+    if (transaction instanceof RedisUnit && transaction.belongsTo(this)) return transaction;
+    throw new Error('the transaction belongs to another database');
+  }
+
+  get sendsAtOnce(): boolean {
+    return !this.client.isCluster;
+  }
+
+  async commit(contents: UnitContents): Promise<void> {
+    try {
+      if (this.#cluster === undefined) await this.#commitEverywhere(contents);
+      else await this.#cluster.run(contents, this.#nextVersion());
+    } catch (error) {
+      // The commit on a cluster holds lists of its own accord.
+      this.release(contents.drafts, this.client.isCluster);
+      if (!(error instanceof TransactionConflict)) throw error;
+      const lists = contents.drafts.map(({ list }) => list);
+      for (const list of lists) this.leases.expectContention(list);
+      throw new TransactionConflict(error.message, { cause: error, lists });
+    }
+  }
+
+  release(drafts: readonly ListDraft[], isHeld = false): void {
+    for (const { list, isLeased } of drafts) {
+      if (!isLeased && !isHeld) continue;
+      // A lease that cannot be given back ends by itself.
+      this.#execute(this.keys.tag(list.parent), ['release', this.keys.lease(list)[0]], '').catch(() => {});
+    }
+  }
+
+  ended(unit: RedisUnit): void {
+    this.#open.delete(unit);
+    if (this.#open.size === 0) for (const close of this.#closers.splice(0)) close();
+  }
+
+  initializeSchema({ dryRun }: { readonly dryRun: boolean }): Promise<readonly string[]> {
+    return pendingSteps(this.client, this.keys, dryRun);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** One script for everything: the server holds every slot. */
+  async #commitEverywhere(contents: UnitContents): Promise<void> {
+    const { keys } = this;
+    const program = [
+      ...verifications(contents, keys),
+      'probe',
+      `${keys.schema()}!`,
+      ...writesEverywhere(contents, keys),
+    ];
+    const done = await this.#execute(keys.shards[0]!, program, this.#nextVersion());
+    if (!done) throw new TransactionConflict('another process has changed the same list');
+  }
+
+  /** Runs operations of the commit script; answers whether they were done, or found a conflict and did nothing. */
+  async #execute(tag: string, program: readonly string[], version: string): Promise<boolean> {
+    const everywhere = this.client.isCluster ? '0' : '1';
+    const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...program];
+    return (await this.client.run('storage', commitScript, [`${tag}!`], args)) === 'done';
+  }
+
+  #nextVersion(): string {
+    return `${this.#mark}${(this.#commits++).toString(36)}`;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#open.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#closers.push(resolve);
+      });
+    }
+    await this.client.close();
+  }
+}

@@ -1,0 +1,129 @@
+// One list as one reader sees it: the entries of the server, and over them the changes of the reader's unit of work when
+// there are any. All reads through one view belong to one version of the list.
+import { TransactionConflict } from '../../contracts/errors.ts';
+import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
+import type { TimestampRange } from '../../core/query/timestamp-range.ts';
+import type { ListDraft } from './list-draft.ts';
+import type { ListReads, ListState, Part } from './list-reads.ts';
+
+/** The list was written between two reads of a view, which has to start anew. */
+export class ListChanged extends Error {}
+
+/** Most ids, or timestamps, asked for at once. */
+const idChunk = 1000;
+
+export class ListView {
+  readonly list: ListKey;
+  readonly #reads: ListReads;
+  readonly #draft: ListDraft | undefined;
+  #state: ListState | undefined;
+
+  /** @param draft of the unit that reads; absent: committed state */
+  constructor(reads: ListReads, list: ListKey, draft?: ListDraft) {
+    this.list = list;
+    this.#reads = reads;
+    this.#draft = draft;
+  }
+
+  /** The clock of the version that was read. */
+  async clock(): Promise<number | undefined> {
+    if (this.#draft !== undefined) return this.#draft.clock;
+    return this.#state === undefined ? this.#reads.clock(this.list) : this.#state.clock;
+  }
+
+  /** The entries of a range in order, in pieces of about the given size. */
+  async *walk(
+    part: Part,
+    range: TimestampRange,
+    isDescending: boolean,
+    size: number,
+  ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
+    const changes = this.#draft?.changesIn(part, range, isDescending) ?? [];
+    if (this.#draft?.isEmptied === true) {
+      if (changes.length > 0) yield changes;
+      return;
+    }
+    let { low, high } = range;
+    let next = 0;
+    while (low <= high) {
+      const read = await this.#reads.range(this.list, part, { low, high }, { isDescending, limit: size });
+      this.#verify(read);
+      const last = read.entries.length < size ? undefined : read.entries.at(-1)!.lastModified;
+      const passed = changes.slice(next).filter((entry) => last === undefined || isBefore(entry, last, isDescending));
+      next += passed.length;
+      yield this.#merge(read.entries, passed, isDescending);
+      if (last === undefined) return;
+      if (isDescending) high = last - 1;
+      else low = last + 1;
+    }
+  }
+
+  /** The entries of some ids, those that exist. */
+  async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
+    const unknown = ids.filter((id) => this.#draft?.knows(id) !== true);
+    const read = new Map<string, StoredEntry | undefined>();
+    for (let first = 0; first < unknown.length; first += idChunk) {
+      const some = unknown.slice(first, first + idChunk);
+      const head = await this.#reads.head(this.list, some);
+      this.#verify(head);
+      for (const [index, id] of some.entries()) {
+        this.#draft?.learn(id, head.entries[index]);
+        read.set(id, head.entries[index]);
+      }
+    }
+    const found = ids.map((id) => (this.#draft === undefined ? read.get(id) : this.#draft.find(id)));
+    return found.filter((entry) => entry !== undefined);
+  }
+
+  /** The entries that have one of the timestamps. */
+  async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
+    const all = [...timestamps];
+    const ids = new Set<string>();
+    for (const [id, entry] of this.#draft?.changed ?? []) {
+      if (entry !== undefined && timestamps.has(entry.lastModified)) ids.add(id);
+    }
+    for (let first = 0; first < all.length && this.#draft?.isEmptied !== true; first += idChunk) {
+      const read = await this.#reads.idsAt(this.list, all.slice(first, first + idChunk));
+      this.#verify(read);
+      for (const id of read.ids) ids.add(id);
+    }
+    // A draft may have given the entries of the server other timestamps.
+    return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
+  }
+
+  /** How many entries have a timestamp in the range. */
+  async countRange(part: Part, range: TimestampRange): Promise<number> {
+    const draft = this.#draft;
+    if (range.low > range.high) return 0;
+    if (draft?.isEmptied === true) return draft.changesIn(part, range, false).length;
+    if (draft !== undefined && part === 'both') {
+      return (await this.countRange('live', range)) + (await this.countRange('dead', range));
+    }
+    const low = part === 'dead' ? Math.max(range.low, draft?.purgedBelow ?? -Infinity) : range.low;
+    const read = await this.#reads.count(this.list, part, { low, high: range.high });
+    this.#verify(read);
+    return read.total + (draft?.differenceIn(part, range) ?? 0);
+  }
+
+  #merge(read: readonly StoredEntry[], changes: readonly StoredEntry[], isDescending: boolean): readonly StoredEntry[] {
+    const draft = this.#draft;
+    if (draft === undefined) return read;
+    const shown = read.filter((entry) => draft.shows(entry));
+    if (changes.length === 0) return shown;
+    const sign = isDescending ? -1 : 1;
+    return [...shown, ...changes].toSorted((a, b) => sign * (a.lastModified - b.lastModified));
+  }
+
+  #verify(state: ListState): void {
+    if (this.#draft !== undefined) {
+      if (state.version !== this.#draft.version) throw new TransactionConflict('another process has changed the list');
+      return;
+    }
+    this.#state ??= state;
+    if (state.version !== this.#state.version) throw new ListChanged();
+  }
+}
+
+function isBefore({ lastModified }: StoredEntry, timestamp: number, isDescending: boolean): boolean {
+  return isDescending ? lastModified > timestamp : lastModified < timestamp;
+}

@@ -1,0 +1,119 @@
+// The changes of entries and memberships that a unit of work has buffered, in their order. They say what to do, not what
+// comes of it: the server applies them to what it finds at the commit, and reads of the unit to what they have found.
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+
+export type EntryChange =
+  | {
+      readonly kind: 'grant' | 'revoke';
+      readonly objectId: string;
+      readonly permission: string;
+      readonly principal: string;
+    }
+  | { readonly kind: 'replace'; readonly objectId: string; readonly permissions: ObjectPermissions }
+  | { readonly kind: 'clear'; readonly objectId: string }
+  | { readonly kind: 'clearBelow'; readonly uri: string }
+  | { readonly kind: 'withdraw'; readonly principal: string }
+  | { readonly kind: 'clearAll' };
+
+export type MembershipChange =
+  | { readonly kind: 'admit' | 'expel'; readonly userId: string; readonly principal: string }
+  | { readonly kind: 'expelAll'; readonly principal: string }
+  | { readonly kind: 'expelBelow'; readonly prefix: string }
+  | { readonly kind: 'expelEverybody' };
+
+/** permission → principals, of one object. */
+export type Entries = ReadonlyMap<string, ReadonlySet<string>>;
+
+export class PermissionLog {
+  readonly entries: EntryChange[] = [];
+  readonly memberships: MembershipChange[] = [];
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && this.memberships.length === 0;
+  }
+
+  /** The objects that changes have given entries to. */
+  granted(): ReadonlySet<string> {
+    const ids = new Set<string>();
+    for (const change of this.entries)
+      if (change.kind === 'grant' || change.kind === 'replace') ids.add(change.objectId);
+    return ids;
+  }
+
+  /** The users whom changes have given principals. */
+  admitted(): ReadonlySet<string> {
+    return new Set(this.memberships.flatMap((change) => (change.kind === 'admit' ? [change.userId] : [])));
+  }
+
+  /** The entries of an object after the changes. */
+  entriesAfter(objectId: string, stored: Entries): Entries {
+    if (this.entries.length === 0) return stored;
+    const entries = new Map([...stored].map(([permission, principals]) => [permission, new Set(principals)] as const));
+    for (const change of this.entries) applyChange(change, objectId, entries);
+    for (const [permission, principals] of entries) if (principals.size === 0) entries.delete(permission);
+    return entries;
+  }
+
+  /** The principals of a user after the changes. */
+  principalsAfter(userId: string, stored: readonly string[]): ReadonlySet<string> {
+    const principals = new Set(stored);
+    for (const change of this.memberships) {
+      switch (change.kind) {
+        case 'admit':
+          if (change.userId === userId) principals.add(change.principal);
+          break;
+        case 'expel':
+          if (change.userId === userId) principals.delete(change.principal);
+          break;
+        case 'expelAll':
+          principals.delete(change.principal);
+          break;
+        case 'expelBelow':
+          for (const principal of principals) if (principal.startsWith(change.prefix)) principals.delete(principal);
+          break;
+        case 'expelEverybody':
+          principals.clear();
+          break;
+      }
+    }
+    return principals;
+  }
+}
+
+/** The entries of an object as the server has them. */
+export function parseEntries(text: string | null | undefined): Entries {
+  if (text === null || text === undefined) return new Map();
+  const entries = JSON.parse(text) as Record<string, string[]>;
+  return new Map(Object.entries(entries).map(([permission, principals]) => [permission, new Set(principals)]));
+}
+
+function applyChange(change: EntryChange, objectId: string, entries: Map<string, Set<string>>): void {
+  switch (change.kind) {
+    case 'grant':
+      if (change.objectId !== objectId) return;
+      if (!entries.get(change.permission)?.add(change.principal)) {
+        entries.set(change.permission, new Set([change.principal]));
+      }
+      return;
+    case 'revoke':
+      if (change.objectId === objectId) entries.get(change.permission)?.delete(change.principal);
+      return;
+    case 'replace':
+      if (change.objectId !== objectId) return;
+      for (const [permission, principals] of Object.entries(change.permissions)) {
+        entries.set(permission, new Set(principals));
+      }
+      return;
+    case 'clear':
+      if (change.objectId === objectId) entries.clear();
+      return;
+    case 'clearBelow':
+      if (objectId.startsWith(`${change.uri}/`)) entries.clear();
+      return;
+    case 'withdraw':
+      for (const principals of entries.values()) principals.delete(change.principal);
+      return;
+    case 'clearAll':
+      entries.clear();
+  }
+}

@@ -1,0 +1,206 @@
+// The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
+// object; sets by principal lead from principals to objects.
+import type {
+  BoundPattern,
+  BoundPermission,
+  Memberships,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionReader,
+  WalkPage,
+} from '../../contracts/permission.ts';
+import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import type { RedisClient } from './client.ts';
+import { parentOf, unescapeTag, type Keys } from './keys.ts';
+import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
+import { PermissionWalk } from './permission-walk.ts';
+
+/** Most fields asked for at once. */
+const fieldChunk = 1000;
+
+interface Wanted {
+  readonly pattern: ObjectPattern;
+  readonly permission: string;
+}
+
+export class RedisPermissionReader implements PermissionReader {
+  readonly #client: RedisClient;
+  readonly #keys: Keys;
+
+  constructor(client: RedisClient, keys: Keys) {
+    this.#client = client;
+    this.#keys = keys;
+  }
+
+  /** The changes that reads must see; committed state has none. */
+  protected log(): PermissionLog | undefined {
+    return undefined;
+  }
+
+  async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+    const users = [...new Set([userId, 'system.Authenticated'])];
+    const found = await Promise.all(users.map(async (user) => this.#principalsOf(user)));
+    return new Set(found.flatMap((principals) => [...principals]));
+  }
+
+  async getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+    return this.getAuthorizedPrincipals([{ objectId, permission }]);
+  }
+
+  async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+    const entries = await this.#load(bound.map(({ objectId }) => objectId));
+    const principals = new Set<string>();
+    for (const { objectId, permission } of bound) {
+      for (const principal of entries.get(objectId)?.get(permission) ?? []) principals.add(principal);
+    }
+    return principals;
+  }
+
+  async checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
+    if (principals.length === 0) return false;
+    const entries = await this.#load(bound.map(({ objectId }) => objectId));
+    return bound.some(({ objectId, permission }) => {
+      const allowed = entries.get(objectId)?.get(permission);
+      return allowed !== undefined && principals.some((principal) => allowed.has(principal));
+    });
+  }
+
+  async getAccessibleObjects(
+    principals: readonly string[],
+    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const wanted = bound?.map(({ pattern, permission }) => ({
+      pattern: parsePattern(pattern, withChildren),
+      permission,
+    }));
+    const found = new Map<string, Set<string>>();
+    const ids = new Set(await this.#candidates(principals, wanted));
+    for (const id of this.log()?.granted() ?? []) ids.add(id);
+    for (const [objectId, entries] of await this.#load([...ids])) {
+      const names = new Set<string>();
+      for (const [permission, allowed] of entries) {
+        if (!principals.some((principal) => allowed.has(principal))) continue;
+        if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false)
+          continue;
+        names.add(permission);
+      }
+      if (names.size > 0) found.set(objectId, names);
+    }
+    return found;
+  }
+
+  async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+    return (await this.getObjectsPermissions([objectId], permissions))[0]!;
+  }
+
+  async getObjectsPermissions(
+    objectIds: readonly string[],
+    permissions?: readonly string[],
+  ): Promise<readonly ObjectPermissions[]> {
+    const entries = await this.#load(objectIds);
+    return objectIds.map((objectId) => {
+      const all = [...(entries.get(objectId) ?? [])];
+      return formatEntries(permissions === undefined ? all : all.filter(([name]) => permissions.includes(name)));
+    });
+  }
+
+  async entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    const { found, next } = await new PermissionWalk(this.#client, this.#keys).entries(from, limit);
+    const log = this.log();
+    const all = log === undefined ? found : found.map(([id, stored]) => [id, log.entriesAfter(id, stored)] as const);
+    const added = log === undefined || next !== undefined ? [] : await this.#addedObjects(log);
+    const existing = [...all, ...added].filter(([, entries]) => entries.size > 0);
+    return { found: existing.map(([objectId, entries]) => ({ objectId, permissions: formatEntries(entries) })), next };
+  }
+
+  async memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    const { found, next } = await new PermissionWalk(this.#client, this.#keys).memberships(from, limit);
+    const log = this.log();
+    const all = found.map(([userId, stored]) => {
+      return { userId, principals: [...(log?.principalsAfter(userId, stored) ?? stored)] };
+    });
+    const added = log === undefined || next !== undefined ? [] : await this.#addedUsers(log);
+    return { found: [...all, ...added].filter(({ principals }) => principals.length > 0), next };
+  }
+
+  /** The objects that the server has no entries of. */
+  async #addedObjects(log: PermissionLog): Promise<readonly (readonly [string, Entries])[]> {
+    const stored = await this.#loadStored([...log.granted()]);
+    return stored.flatMap(([id, entries]) => (entries.size > 0 ? [] : [[id, log.entriesAfter(id, entries)] as const]));
+  }
+
+  /** The users of whom the server knows no principals. */
+  async #addedUsers(log: PermissionLog): Promise<readonly Memberships[]> {
+    const users = Array.from(log.admitted(), async (userId) => {
+      const stored = await this.#members(this.#keys.memberships(userId));
+      return stored.length > 0 ? [] : [{ userId, principals: [...log.principalsAfter(userId, stored)] }];
+    });
+    return (await Promise.all(users)).flat();
+  }
+
+  async #principalsOf(userId: string): Promise<ReadonlySet<string>> {
+    const stored = await this.#members(this.#keys.memberships(userId));
+    return this.log()?.principalsAfter(userId, stored) ?? new Set(stored);
+  }
+
+  async #members(key: string): Promise<readonly string[]> {
+    return (await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[];
+  }
+
+  /** Objects that the principals may have been granted something on, as the server knows them. */
+  async #candidates(principals: readonly string[], wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
+    if (wanted?.length === 0) return [];
+    const found = principals.map(async (principal) => {
+      const parents = await this.#parentsOf(principal, wanted);
+      const ids = await Promise.all(parents.map((parent) => this.#members(this.#keys.granted(parent, principal))));
+      return ids.flat();
+    });
+    const ids = (await Promise.all(found)).flat();
+    return wanted === undefined ? ids : ids.filter((id) => wanted.some(({ pattern }) => pattern.matches(id)));
+  }
+
+  /** Where to look: in one place when the patterns say which, else wherever the principal may be in an entry. */
+  async #parentsOf(principal: string, wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
+    if (wanted?.every(({ pattern }) => pattern.flat) === true) {
+      return [...new Set(wanted.map(({ pattern }) => parentOf(`${pattern.folder}*`)))];
+    }
+    return (await this.#members(this.#keys.places(principal))).map(unescapeTag);
+  }
+
+  /** The entries of objects, with the changes; objects without any are left out. */
+  async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
+    const log = this.log();
+    const entries = new Map<string, Entries>();
+    for (const [objectId, stored] of await this.#loadStored(objectIds)) {
+      const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
+      if (after.size > 0) entries.set(objectId, after);
+    }
+    return entries;
+  }
+
+  /** The entries of objects as the server has them. */
+  async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
+    const byParent = new Map<string, string[]>();
+    for (const objectId of new Set(objectIds)) {
+      const parent = parentOf(objectId);
+      const ids = byParent.get(parent);
+      if (ids === undefined) byParent.set(parent, [objectId]);
+      else ids.push(objectId);
+    }
+    return (await Promise.all(Array.from(byParent, ([parent, ids]) => this.#loadIn(parent, ids)))).flat();
+  }
+
+  async #loadIn(parent: string, ids: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
+    const loaded: (readonly [string, Entries])[] = [];
+    for (let first = 0; first < ids.length; first += fieldChunk) {
+      const some = ids.slice(first, first + fieldChunk);
+      const texts = await this.#client.read('permission', 'HMGET', this.#keys.entries(parent), ...some);
+      for (const [index, id] of some.entries()) loaded.push([id, parseEntries((texts as (string | null)[])[index])]);
+    }
+    return loaded;
+  }
+}
+
+function formatEntries(entries: Iterable<readonly [string, ReadonlySet<string>]>): ObjectPermissions {
+  return Object.fromEntries(Array.from(entries, ([permission, principals]) => [permission, [...principals]]));
+}

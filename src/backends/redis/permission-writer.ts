@@ -1,0 +1,74 @@
+// The writing half of the permission contract: every call is noted in the unit of work and applied at its commit.
+import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import type { RedisClient } from './client.ts';
+import type { Keys } from './keys.ts';
+import type { EntryChange, MembershipChange, PermissionLog } from './permission-log.ts';
+import { RedisPermissionReader } from './permission-reader.ts';
+import type { RedisUnit } from './unit.ts';
+
+export class RedisPermissionWriter extends RedisPermissionReader implements PermissionWriter {
+  readonly #unit: RedisUnit;
+
+  constructor(client: RedisClient, keys: Keys, unit: RedisUnit) {
+    super(client, keys);
+    this.#unit = unit;
+  }
+
+  addUserPrincipal(userId: string, principal: string): Promise<void> {
+    return this.#noteMembership({ kind: 'admit', userId, principal });
+  }
+
+  removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    return this.#noteMembership({ kind: 'expel', userId, principal });
+  }
+
+  removePrincipal(principal: string): Promise<void> {
+    return this.#noteMembership({ kind: 'expelAll', principal });
+  }
+
+  removePrincipalsBelow(prefix: string): Promise<void> {
+    return this.#noteMembership({ kind: 'expelBelow', prefix });
+  }
+
+  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+    return this.#note({ kind: 'grant', objectId, permission, principal });
+  }
+
+  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    return this.#note({ kind: 'revoke', objectId, permission, principal });
+  }
+
+  removePrincipalFromAces(principal: string): Promise<void> {
+    return this.#note({ kind: 'withdraw', principal });
+  }
+
+  async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+    if (Object.keys(permissions).length > 0) await this.#note({ kind: 'replace', objectId, permissions });
+  }
+
+  async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+    for (const objectId of objectIds) await this.#note({ kind: 'clear', objectId });
+  }
+
+  deletePermissionsBelow(uri: string): Promise<void> {
+    return this.#note({ kind: 'clearBelow', uri });
+  }
+
+  async flush(): Promise<void> {
+    await this.#note({ kind: 'clearAll' });
+    await this.#noteMembership({ kind: 'expelEverybody' });
+  }
+
+  protected override log(): PermissionLog {
+    this.#unit.requireOpen();
+    return this.#unit.permissions;
+  }
+
+  async #note(change: EntryChange): Promise<void> {
+    this.log().entries.push(change);
+  }
+
+  async #noteMembership(change: MembershipChange): Promise<void> {
+    this.log().memberships.push(change);
+  }
+}

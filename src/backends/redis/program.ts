@@ -1,0 +1,128 @@
+// Turns what a unit of work has buffered into the arguments of the commit script.
+import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
+import type { ListDraft } from './list-draft.ts';
+import type { EntryChange, MembershipChange } from './permission-log.ts';
+import type { UnitContents } from './unit.ts';
+
+/** Operations of the commit script, one after the other, each a name and its arguments. */
+export type Program = string[];
+
+/** What has to hold for the unit to be committed. */
+export function verifications({ drafts, held, isFlushed }: UnitContents, keys: Keys): Program {
+  const program: Program = [];
+  if (!isFlushed) {
+    for (const { list, version } of drafts) program.push('version', keys.meta(list), keys.lease(list)[0], version);
+  }
+  for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
+  return program;
+}
+
+/** All writes of the unit, for a server that holds every slot. */
+export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
+  const { drafts, cascades, isFlushed, permissions } = contents;
+  const program: Program = [];
+  if (isFlushed) program.push('dropAll', ...counted(keys.shards));
+  for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
+  for (const draft of drafts) {
+    if (draft.isDirty) program.push(...registration(draft, keys), ...listWrites(draft, keys));
+  }
+  for (const change of permissions.entries) program.push(...entryWrites(change, keys));
+  for (const change of permissions.memberships) program.push(...membershipWrites(change, keys));
+  program.push(...releases(drafts, keys));
+  return program;
+}
+
+/** Lets other processes have the lists that the drafts held. */
+export function releases(drafts: readonly ListDraft[], keys: Keys): Program {
+  return drafts.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
+}
+
+/** Makes a new list known, before or with its first write. */
+export function registration({ list, isNew }: ListDraft, keys: Keys): Program {
+  return isNew ? ['register', keys.shard(list.parent), list.kind, escapeTag(list.parent)] : [];
+}
+
+/** The final state of what a draft has changed. */
+export function listWrites({ list, clock, isEmptied, purgedBelow, changed }: ListDraft, keys: Keys): Program {
+  const purged = purgedBelow === -Infinity ? '' : purgedBelow === Infinity ? '+inf' : String(purgedBelow);
+  const head = [clock === undefined ? '' : String(clock), isEmptied ? '1' : '0', purged, String(changed.size)];
+  const program: Program = ['list', ...keys.list(list), ...head];
+  for (const [id, entry] of changed) program.push(...formatEntry(id, entry));
+  return program;
+}
+
+function formatEntry(id: string, entry: StoredEntry | undefined): readonly string[] {
+  if (entry === undefined) return ['none', id];
+  const timestamp = String(entry.lastModified);
+  return isTombstone(entry) ? ['dead', id, timestamp] : ['live', id, timestamp, entry.text];
+}
+
+function entryWrites(change: EntryChange, keys: Keys): Program {
+  switch (change.kind) {
+    case 'grant':
+    case 'replace':
+      return [...announcements(change, keys), ...localEntryWrites(change)];
+    case 'revoke':
+    case 'clear':
+      return localEntryWrites(change);
+    case 'clearBelow': {
+      const { uri } = change;
+      return ['clearBelow', uri, dirname(uri), ...counted(keys.shardsOf(`${uri}/`))];
+    }
+    case 'withdraw':
+      return ['withdraw', change.principal];
+    case 'clearAll':
+      return ['clearAll', ...counted(keys.shards)];
+  }
+}
+
+type ObjectChange = Extract<EntryChange, { readonly objectId: string }>;
+
+/** A place and the principals in it are findable before there is anything to find. */
+export function announcements(change: ObjectChange, keys: Keys): Program {
+  const principals = principalsIn(change);
+  if (principals.length === 0) return [];
+  const parent = parentOf(change.objectId);
+  const program: Program = ['announce', keys.shard(parent), escapeTag(parent)];
+  for (const principal of principals) program.push('announcePrincipal', principal, escapeTag(parent));
+  return program;
+}
+
+/** The principals that a change adds to an entry. */
+export function principalsIn(change: ObjectChange): readonly string[] {
+  if (change.kind === 'grant') return [change.principal];
+  return change.kind === 'replace' ? [...new Set(Object.values(change.permissions).flat())] : [];
+}
+
+/** A change of one object, for the slot of its parent. */
+export function localEntryWrites(change: ObjectChange): Program {
+  const { kind, objectId } = change;
+  const target = [kind, escapeTag(parentOf(objectId)), objectId];
+  if (kind === 'clear') return target;
+  if (kind !== 'replace') return [...target, change.permission, change.principal];
+  const entries = Object.entries(change.permissions);
+  const args = entries.flatMap(([permission, principals]) => [permission, ...counted([...new Set(principals)])]);
+  return [...target, String(entries.length), ...args];
+}
+
+function membershipWrites(change: MembershipChange, keys: Keys): Program {
+  switch (change.kind) {
+    case 'admit': {
+      const { userId, principal } = change;
+      return ['hold', keys.shard(principal), principal, 'join', principal, userId, 'admit', userId, principal];
+    }
+    case 'expel':
+      return ['expel', change.userId, change.principal];
+    case 'expelAll':
+      return ['expelAll', change.principal];
+    case 'expelBelow':
+      return ['expelBelow', change.prefix, ...counted(keys.shardsOf(change.prefix))];
+    case 'expelEverybody':
+      return ['expelEverybody', ...counted(keys.shards)];
+  }
+}
+
+export function counted(values: readonly string[]): readonly string[] {
+  return [String(values.length), ...values];
+}

@@ -1,0 +1,230 @@
+// The workers of a service: starts them, replaces those that die, and exchanges all of them one after another while the
+// service goes on serving.
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { exitCodes } from '../exit-codes.ts';
+import { readWorkerMessage, type PrimaryMessage } from './messages.ts';
+import { lingerMs } from './worker.ts';
+
+/** A worker that lived that long has not died of its start. */
+const healthyAfterMs = 10_000;
+const firstPauseMs = 100;
+const longestPauseMs = 30_000;
+/** More than a worker needs for itself after its timeout. */
+const patienceMs = 5000;
+
+interface Log {
+  readonly info: (fields: object, message: string) => void;
+  readonly error: (fields: object, message: string) => void;
+}
+
+export interface PoolOptions {
+  readonly size: number;
+  readonly shutdownTimeoutSeconds: number;
+  readonly logger: Log;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly pid: number | undefined;
+  readonly startedAt: number;
+  state: 'starting' | 'serving' | 'leaving';
+  /** Whether it listens, or `false` when it ended before. */
+  readonly ready: Promise<boolean>;
+  readonly exited: Promise<unknown>;
+}
+
+export class WorkerPool {
+  /** Resolves to the exit code of the service when no worker is left and none will be started. */
+  readonly ended: Promise<number>;
+  readonly #logger: Log;
+  readonly #shutdownTimeoutMs: number;
+  readonly #members = new Set<Member>();
+  #size: number;
+  #end: (code: number) => void = () => undefined;
+  #code: number = exitCodes.done;
+  #hasServed = false;
+  #isStopping = false;
+  /** How many workers in a row died soon after their start. */
+  #earlyDeaths = 0;
+  #pause: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #isRestartWanted = false;
+
+  constructor({ size, shutdownTimeoutSeconds, logger }: PoolOptions) {
+    this.#size = size;
+    this.#shutdownTimeoutMs = shutdownTimeoutSeconds * 1000;
+    this.#logger = logger;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    // Accepting in one process shares connections out evenly, and loses none when a worker stops listening.
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+  }
+
+  /** Starts one worker, to see whether it can be done, and then the others. */
+  start(): void {
+    this.#turn = this.#start();
+  }
+
+  /**
+   * Exchanges all workers, one after another: each old one is told to finish when a new one listens.
+   *
+   * @param readSize called when it begins; the number of workers from now on, or `undefined` when nothing shall be done
+   */
+  restart(readSize: () => number | undefined): void {
+    if (this.#isRestartWanted) return;
+    this.#isRestartWanted = true;
+    this.#turn = this.#turn.then(async () => {
+      this.#isRestartWanted = false;
+      const size = this.#isStopping ? undefined : readSize();
+      if (size === undefined) return;
+      this.#size = size;
+      await this.#exchangeAll();
+    });
+  }
+
+  /** Tells all workers to finish what is in flight. */
+  stop(): void {
+    this.#isStopping = true;
+    clearTimeout(this.#pause);
+    for (const member of this.#members) {
+      // A starting worker has nothing in flight and may end at once.
+      member.worker.process.kill('SIGTERM');
+      this.#killLater(member);
+    }
+    if (this.#members.size === 0) this.#end(this.#code);
+  }
+
+  /** Ends all workers at once. */
+  stopNow(): void {
+    this.#isStopping = true;
+    this.#code = exitCodes.failed;
+    for (const { worker } of this.#members) worker.process.kill('SIGKILL');
+  }
+
+  async #start(): Promise<void> {
+    const [first] = this.#launch(1);
+    if (!(await first?.ready)) return;
+    const others = this.#launch(this.#size - 1);
+    const outcomes = await Promise.all(others.map(({ ready }) => ready));
+    if (outcomes.every(Boolean)) this.#logger.info({ workers: this.#size }, 'All workers listen');
+  }
+
+  async #exchangeAll(): Promise<void> {
+    this.#logger.info({ workers: this.#size }, 'Restarting workers');
+    const before = Array.from(this.#members);
+    for (const old of before) {
+      if (this.#isStopping) return;
+      if (!this.#members.has(old)) continue;
+      if (this.#countActive() <= this.#size) {
+        const [successor] = this.#launch(1);
+        if (!(await successor?.ready)) {
+          this.#logger.error({}, 'Restart given up: a new worker did not start');
+          return;
+        }
+      }
+      await this.#retire(old);
+      this.#fill();
+    }
+    this.#fill();
+    if (!this.#isStopping) this.#logger.info({ workers: this.#size }, 'Restarted workers');
+  }
+
+  async #retire(member: Member): Promise<void> {
+    // It may have died, or have been told to stop, meanwhile.
+    if (this.#isStopping || !this.#members.has(member)) return;
+    if (member.state === 'starting') member.worker.process.kill('SIGTERM');
+    else tell(member.worker, { kind: 'retire' });
+    member.state = 'leaving';
+    this.#killLater(member);
+    await member.exited;
+  }
+
+  #countActive(): number {
+    return [...this.#members].filter(({ state }) => state !== 'leaving').length;
+  }
+
+  /** Starts as many workers as are missing. */
+  #fill(): void {
+    if (!this.#isStopping) this.#launch(this.#size - this.#countActive());
+  }
+
+  #launch(count: number): readonly Member[] {
+    return Array.from({ length: this.#isStopping ? 0 : Math.max(0, count) }, () => {
+      const worker = cluster.fork();
+      const member: Member = {
+        worker,
+        pid: worker.process.pid,
+        startedAt: performance.now(),
+        state: 'starting',
+        ready: this.#whetherReady(worker),
+        exited: once(worker, 'exit'),
+      };
+      this.#members.add(member);
+      worker.on('message', (message: unknown) => this.#hear(member, message));
+      // Writing to a worker that is about to end fails, which its end tells as well.
+      worker.on('error', () => undefined);
+      worker.once('exit', (code: number | null, signal: string | null) => this.#noteEnd(member, code, signal));
+      return member;
+    });
+  }
+
+  #whetherReady(worker: Worker): Promise<boolean> {
+    return new Promise((resolve) => {
+      worker.on('message', (message: unknown) => {
+        if (readWorkerMessage(message)?.kind === 'listening') resolve(true);
+      });
+      worker.once('exit', () => resolve(false));
+    });
+  }
+
+  #hear(member: Member, message: unknown): void {
+    const said = readWorkerMessage(message);
+    if (said?.kind === 'closed') tell(member.worker, { kind: 'goodbye' });
+    if (said?.kind !== 'listening') return;
+    this.#hasServed = true;
+    if (member.state === 'starting') member.state = 'serving';
+  }
+
+  #noteEnd(member: Member, code: number | null, signal: string | null): void {
+    this.#members.delete(member);
+    const { pid, state } = member;
+    if (this.#isStopping || state === 'leaving') {
+      const isFine = code === 0 || (state === 'starting' && signal === 'SIGTERM');
+      if (!isFine) this.#logger.error({ pid, code, signal }, 'A worker was cut off');
+      if (!this.#isStopping) return;
+      if (!isFine) this.#code = exitCodes.failed;
+      if (this.#members.size === 0) this.#end(this.#code);
+      return;
+    }
+    this.#earlyDeaths = performance.now() - member.startedAt < healthyAfterMs ? this.#earlyDeaths + 1 : 0;
+    this.#logger.error({ pid, code, signal }, state === 'starting' ? 'A worker did not start' : 'A worker died');
+    const isNobodyThere = ![...this.#members].some((other) => other.state === 'serving');
+    if (isNobodyThere && (!this.#hasServed || this.#earlyDeaths >= this.#size + 4)) {
+      this.#logger.error({}, 'No worker serves, and new ones do not last: giving up');
+      this.#code = exitCodes.failed;
+      this.stop();
+      return;
+    }
+    this.#fillSoon();
+  }
+
+  #fillSoon(): void {
+    const pauseMs = this.#earlyDeaths === 0 ? 0 : Math.min(firstPauseMs * 2 ** (this.#earlyDeaths - 1), longestPauseMs);
+    clearTimeout(this.#pause);
+    this.#pause = setTimeout(() => this.#fill(), pauseMs);
+  }
+
+  #killLater(member: Member): void {
+    const timeoutMs = lingerMs + this.#shutdownTimeoutMs + patienceMs;
+    void wait(timeoutMs, undefined, { ref: false }).then(() => {
+      if (this.#members.has(member)) member.worker.process.kill('SIGKILL');
+    });
+  }
+}
+
+function tell(worker: Worker, message: PrimaryMessage): void {
+  if (worker.isConnected()) worker.send(message, () => undefined);
+}

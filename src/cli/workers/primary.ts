@@ -1,0 +1,55 @@
+// The first of several processes: it serves nothing itself, but looks after the workers and obeys signals.
+import { availableParallelism } from 'node:os';
+import process from 'node:process';
+import { SettingsError } from '../../settings/problems.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { WorkerPool } from './pool.ts';
+
+/** How many processes shall serve. */
+export function countWorkers(settings: Settings): number {
+  const workers = settings.get('workers');
+  return workers === 'auto' ? availableParallelism() : workers;
+}
+
+/**
+ * Runs the service in several processes; ends this one when it is told to stop, or when no worker can be started.
+ *
+ * @param reload reads the settings anew, before workers are exchanged
+ */
+export async function lookAfterWorkers(settings: Settings, reload: () => Settings): Promise<void> {
+  const { closeLogger, createLogger } = await import('../../app/logger.ts');
+  const logger = createLogger({
+    level: settings.get('log_level'),
+    format: settings.get('log_format'),
+    name: settings.get('project_name'),
+    showsPid: true,
+  });
+  const pool = new WorkerPool({
+    size: countWorkers(settings),
+    shutdownTimeoutSeconds: settings.get('shutdown_timeout_seconds'),
+    logger,
+  });
+  let isStopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      logger.info({ signal }, 'Stopping workers');
+      if (isStopping) pool.stopNow();
+      else pool.stop();
+      isStopping = true;
+    });
+  }
+  const readSize = (): number | undefined => {
+    try {
+      return countWorkers(reload());
+    } catch (error) {
+      const reason = error instanceof SettingsError ? error.message : String(error);
+      logger.error({ reason }, 'Workers stay as they are: the settings cannot be used');
+      return undefined;
+    }
+  };
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => pool.restart(readSize));
+  pool.start();
+  const code = await pool.ended;
+  await closeLogger(logger);
+  process.exit(code);
+}

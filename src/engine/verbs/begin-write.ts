@@ -1,0 +1,78 @@
+// How every write to one object begins: grant access and settle everything that is wrong with the request, so that
+// nobody without access and no broken request ever holds others up; then take the right to the list's next timestamp
+// and look at the object under it.
+import type { LockedState } from '../../contracts/storage.ts';
+import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
+import type { PathIds } from '../context.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
+import type { Reader, Writer } from '../session.ts';
+
+/** Throws unless the caller may do this to the object, which exists or not. */
+export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;
+
+/** Access by one rule for objects that exist and another for those that do not. */
+export function byRule({ context }: Scope, ids: PathIds, choose: (exists: boolean) => AccessRule): Authorize {
+  return (exists, reader) => requireAllowed(choose(exists), context.caller, reader, ids);
+}
+
+/**
+ * Access for changing what must exist: `write`; that the object does not exist may be known by those who may read
+ * the list.
+ */
+export function forChange({ kind, context }: Scope): Authorize {
+  const { caller, ids } = context;
+  return async (exists, reader) => {
+    if (await isAllowed(kind.rules.write, caller, reader, ids)) return;
+    if (!exists && (await isAllowed(kind.rules.readList, caller, reader, ids))) return;
+    throw refusal(caller);
+  };
+}
+
+export interface WritePlan<T> {
+  /** Of the object; `undefined` for a new one that gets its id from the server. */
+  readonly id: string | undefined;
+  readonly authorize: Authorize;
+  /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
+  readonly check: () => T;
+}
+
+export interface BegunWrite<T> {
+  readonly writer: Writer;
+  readonly state: LockedState;
+  /** What `check` returned. */
+  readonly checked: T;
+}
+
+/**
+ * Grants access, checks the request, and locks the list.
+ *
+ * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
+ */
+export async function beginWrite<T>(scope: Scope, { id, authorize, check }: WritePlan<T>): Promise<BegunWrite<T>> {
+  const { list, context } = scope;
+  const { reader } = context.session;
+  // What may be a way to another machine is asked for together, and complained about in order.
+  const [object, orphaned] = await Promise.all([
+    id === undefined ? undefined : reader.storage.get(list, id),
+    findMissingParent(scope, reader),
+  ]);
+  const exists = object !== undefined;
+  await authorize(exists, reader);
+  const checked = check();
+  if (orphaned !== undefined) throw orphaned;
+  requireNoIssues(scope);
+  if (id !== undefined) requireValidId(scope, id);
+
+  const writer = await context.session.writer();
+  const [orphanedNow, state] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list, id)]);
+  if (orphanedNow !== undefined) throw orphanedNow;
+  const existsNow = state.object !== undefined;
+  if (existsNow !== exists) await authorize(existsNow, writer);
+  return { writer, state: await withTimestamp(scope, writer, state), checked };
+}
+
+/** A failed precondition tells the clock of the list, so a list never touched before needs one. */
+async function withTimestamp({ context, list }: Scope, writer: Writer, state: LockedState): Promise<LockedState> {
+  if (state.timestamp !== undefined || context.request.headers['if-match'] === undefined) return state;
+  return { ...state, timestamp: await writer.storage.touch(list) };
+}

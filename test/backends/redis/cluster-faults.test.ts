@@ -1,0 +1,61 @@
+// What happens when nodes of a cluster go away: what they held fails in bounded time, and works again once their replicas
+// have taken over.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
+import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
+import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { RedisCluster } from '../../support/redis-cluster.ts';
+
+/** Enough for every master to hold some of them. */
+const parents = Array.from({ length: 12 }, (_, n) => `/buckets/b${n}`);
+
+let cluster: RedisCluster;
+let database: RedisDatabase;
+
+beforeAll(async () => {
+  cluster = await RedisCluster.start();
+  database = await openRedisDatabase({
+    address: findRedisAddress(cluster.url)!,
+    clock: systemClock,
+    timeoutSeconds: 2,
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await database.close();
+  await cluster.remove();
+});
+
+async function create(parent: string, id: string): Promise<void> {
+  const storage = createRedisStorage(database);
+  await inUnit(database, (transaction) => storage.writer(transaction).create({ kind: 'group', parent }, id, '{}'));
+}
+
+it('A failed master is replaced by its replica, and nobody has to be restarted.', { timeout: 120_000 }, async () => {
+  for (const parent of parents) await create(parent, 'before');
+  await cluster.replicated();
+  await cluster.nodes[1]!.kill();
+  const deadline = performance.now() + 60_000;
+  // Until the replica takes over, the lists of that node cannot be written; that is said, and soon.
+  for (const [n, parent] of parents.entries()) {
+    for (let attempt = 0; ; attempt++) {
+      const began = performance.now();
+      try {
+        await create(parent, `after-${attempt}`);
+        break;
+      } catch (error) {
+        const isExpected = error instanceof BackendUnavailable || error instanceof TransactionConflict;
+        expect(isExpected, `${n}: ${String(error)}`).toBe(true);
+        expect(performance.now() - began).toBeLessThan(15_000);
+        expect(performance.now(), 'the cluster does not heal').toBeLessThan(deadline);
+      }
+    }
+  }
+  const { reader } = createRedisStorage(database);
+  for (const parent of parents) {
+    expect(await reader.get({ kind: 'group', parent }, 'before'), parent).toBeDefined();
+  }
+});

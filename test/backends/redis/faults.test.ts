@@ -1,0 +1,187 @@
+// What happens when the server goes away, stops answering, is full, or turns into a replica: every call ends in bounded
+// time with BackendUnavailable, nothing is half done, and the same objects work again when the server does.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openRedisCache } from '../../../src/backends/redis/cache.ts';
+import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import type { StorageBackend } from '../../../src/contracts/storage.ts';
+import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { openInspector, RedisProcess } from '../../support/redis.ts';
+
+const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+
+let server: RedisProcess;
+let database: RedisDatabase;
+let storage: StorageBackend;
+
+beforeEach(async () => {
+  server = await RedisProcess.start(['--appendonly', 'yes', '--appendfsync', 'always']);
+  database = await openRedisDatabase({ address: address(), clock: systemClock, timeoutSeconds: 1 });
+  await database.initializeSchema({ dryRun: false });
+  storage = createRedisStorage(database);
+});
+
+afterEach(async () => {
+  await server.remove();
+  await database.close();
+});
+
+function address(): NonNullable<ReturnType<typeof findRedisAddress>> {
+  return findRedisAddress(server.url)!;
+}
+
+function create(id: string, text = '{}'): Promise<unknown> {
+  return inUnit(database, (transaction) => storage.writer(transaction).create(list, id, text));
+}
+
+async function ids(): Promise<readonly string[]> {
+  const sort = [{ field: { name: 'id', path: ['id'] }, direction: 'ascending' as const }];
+  return (await storage.reader.listAll(list, { filters: [], sort, limit: 1000 })).entries.map(({ id }) => id);
+}
+
+/** Resolves once the backend answers again. */
+async function healed(): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    try {
+      await storage.reader.get(list, 'x');
+      return;
+    } catch (error) {
+      expect(error).toBeInstanceOf(BackendUnavailable);
+      expect(performance.now(), 'it does not heal').toBeLessThan(deadline);
+    }
+  }
+}
+
+/** Runs an inspector's commands on the server. */
+async function outside(...commands: readonly (readonly string[])[]): Promise<void> {
+  const redis = openInspector(server.url);
+  for (const [name = '', ...args] of commands) await redis.call(name, args);
+  redis.disconnect();
+}
+
+describe('a server that is gone', () => {
+  it('fails reads, writes and lookups soon, and all of them work after it is back.', async () => {
+    const permission = createRedisPermission(database);
+    await create('a');
+    await server.kill();
+    const began = performance.now();
+    await expect(storage.reader.get(list, 'a')).rejects.toBeInstanceOf(BackendUnavailable);
+    await expect(create('b')).rejects.toBeInstanceOf(BackendUnavailable);
+    await expect(permission.reader.getUserPrincipals('zoe')).rejects.toBeInstanceOf(BackendUnavailable);
+    expect(performance.now() - began).toBeLessThan(5000);
+    await server.start();
+    await healed();
+    await create('c');
+    expect(await ids()).toEqual(['a', 'c']);
+  });
+
+  it('is told to whoever opens it.', async () => {
+    await server.kill();
+    const opening = openRedisDatabase({ address: address(), clock: systemClock, timeoutSeconds: 1 });
+    await expect(opening).rejects.toBeInstanceOf(BackendUnavailable);
+    const cache = openRedisCache({ address: address(), clock: systemClock, timeoutSeconds: 1 });
+    await expect(cache).rejects.toBeInstanceOf(BackendUnavailable);
+  });
+
+  it('keeps every write that was answered.', async () => {
+    const answered: string[] = [];
+    const writing = Array.from({ length: 8 }, async (_, writer) => {
+      for (let n = 0; ; n++) {
+        await create(`w${writer}-${n}`);
+        answered.push(`w${writer}-${n}`);
+        if (answered.length === 200) void server.kill();
+      }
+    });
+    const outcomes = await Promise.allSettled(writing);
+    for (const outcome of outcomes) {
+      expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
+    }
+    await server.kill();
+    await server.start();
+    await healed();
+    const stored = new Set(await ids());
+    expect(answered.filter((id) => !stored.has(id))).toEqual([]);
+    await create('after');
+  });
+
+  it('takes units that were under way with it and leaves their turn to others.', async () => {
+    const transaction = await database.begin();
+    const writer = storage.writer(transaction);
+    await writer.lock(list, 'x');
+    await server.kill();
+    await server.start();
+    await healed();
+    await writer.create(list, 'x', '{}');
+    await transaction.commit();
+    expect(await ids()).toEqual(['x']);
+  });
+});
+
+describe('a server that does not answer', () => {
+  it('fails every call within the timeout and loses no turn.', async () => {
+    await create('a');
+    server.pause();
+    const began = performance.now();
+    const outcomes = await Promise.allSettled([storage.reader.get(list, 'a'), create('b'), create('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    for (const outcome of outcomes) {
+      expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
+    }
+    expect(performance.now() - began).toBeLessThan(6000);
+    server.resume();
+    await healed();
+    await create('d');
+    expect(await ids()).toContain('d');
+  });
+});
+
+describe('a server that refuses', () => {
+  it('writes nothing of a unit when its memory is full.', async () => {
+    await create('a', '{"n":1}');
+    await outside(['CONFIG', 'SET', 'maxmemory', '1']);
+    await expect(
+      inUnit(database, async (transaction) => {
+        const writer = storage.writer(transaction);
+        await writer.delete(list, 'a');
+        await writer.create(list, 'b', '{}');
+      }),
+    ).rejects.toThrow('memory limit');
+    expect(await ids()).toEqual(['a']);
+    await outside(['CONFIG', 'SET', 'maxmemory', '0']);
+    await create('c');
+    expect(await ids()).toEqual(['a', 'c']);
+  });
+
+  it('writes nothing while it is a replica.', async () => {
+    await create('a');
+    await outside(['REPLICAOF', '127.0.0.1', '1']);
+    await expect(create('b')).rejects.toBeInstanceOf(BackendUnavailable);
+    await outside(['REPLICAOF', 'NO', 'ONE']);
+    await healed();
+    await create('c');
+    expect(await ids()).toEqual(['a', 'c']);
+  });
+
+  it('goes on after it was told to forget its scripts.', async () => {
+    await create('a');
+    await outside(['SCRIPT', 'FLUSH']);
+    await create('b');
+    expect(await ids()).toEqual(['a', 'b']);
+  });
+
+  it('is refused when it may evict data.', async () => {
+    await outside(['CONFIG', 'SET', 'maxmemory', '100mb'], ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
+    await expect(database.initializeSchema({ dryRun: false })).rejects.toThrow('noeviction');
+  });
+
+  it('is refused when a newer version has written it.', async () => {
+    await outside(['HSET', '{coffer:~0}schema', 'layout', '99']);
+    await expect(database.initializeSchema({ dryRun: true })).rejects.toThrow('newer version');
+  });
+});

@@ -1,0 +1,87 @@
+// Names of keys: everything of a parent in one slot, nothing of two parents under one name, registries found by prefix.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareText } from '../../../src/core/query/compare.ts';
+import { dirname, escapeTag, Keys, parentOf, unescapeTag } from '../../../src/backends/redis/keys.ts';
+
+const keys = new Keys('test:');
+const texts = fc.string({ unit: fc.constantFrom('a', 'b', '/', '%', '}', '{', '|', '~', ' ', 'é', ':') });
+
+/** The part that Redis hashes: between the first opening brace and the first closing one after it. */
+function hashedPart(key: string): string {
+  const open = key.indexOf('{');
+  return key.slice(open + 1, key.indexOf('}', open));
+}
+
+describe('keys', () => {
+  it('carry the whole parent as hash tag, whatever it holds.', () => {
+    fc.assert(
+      fc.property(texts, texts, texts, (parent, kind, principal) => {
+        const all = [
+          ...keys.list({ parent, kind }),
+          ...keys.lease({ parent, kind }),
+          keys.entries(parent),
+          keys.granted(parent, principal),
+        ];
+        expect(new Set(all.map(hashedPart))).toEqual(new Set([keys.tag(parent).slice(1, -1)]));
+        expect(new Set(all).size).toBe(all.length);
+      }),
+    );
+  });
+
+  it('differ for different lists.', () => {
+    fc.assert(
+      fc.property(fc.tuple(texts, texts), fc.tuple(texts, texts), (a, b) => {
+        const of = ([parent, kind]: readonly [string, string]): readonly string[] => keys.list({ parent, kind });
+        const isSame = a[0] === b[0] && a[1] === b[1];
+        expect(of(a).some((key) => of(b).includes(key))).toBe(isSame);
+      }),
+    );
+  });
+
+  it('are escaped without loss, texts with a common prefix staying together.', () => {
+    fc.assert(
+      fc.property(texts, texts, (prefix, rest) => {
+        expect(unescapeTag(escapeTag(prefix))).toBe(prefix);
+        expect(escapeTag(prefix + rest).startsWith(escapeTag(prefix))).toBe(true);
+      }),
+    );
+  });
+
+  it('are escaped into texts of the same order.', () => {
+    fc.assert(
+      fc.property(texts, texts, (a, b) => {
+        expect(Math.sign(compareText(escapeTag(a), escapeTag(b)))).toBe(Math.sign(compareText(a, b)));
+      }),
+    );
+  });
+
+  it('find the registry of a text among those of each of its prefixes.', () => {
+    fc.assert(
+      fc.property(texts, texts, (prefix, rest) => {
+        expect(keys.shardsOf(prefix)).toContain(keys.shard(prefix + rest));
+        expect(keys.shardsOf(`${prefix}/`)).toContain(keys.shard(`${prefix}/${rest}`));
+      }),
+    );
+  });
+
+  it('find the registry of a parent among those of the texts below it.', () => {
+    for (const uri of ['', '/buckets/a', '/buckets/a/collections/c', '/x', 'x', 'x/y', '//', '/a/', '/a/b/']) {
+      expect(keys.shardsOf(`${uri}/`), uri).toContain(keys.shard(uri));
+    }
+  });
+
+  it('refuse a prefix that would end the hash tag.', () => {
+    expect(() => new Keys('a}')).toThrow('braces');
+  });
+});
+
+describe('places of objects', () => {
+  it('are the parents of their lists.', () => {
+    expect(parentOf('/buckets/a')).toBe('');
+    expect(parentOf('/buckets/a/groups/g')).toBe('/buckets/a');
+    expect(parentOf('/buckets/a/collections/c/records/r')).toBe('/buckets/a/collections/c');
+    for (const odd of ['', 'a', '/', '/a', 'a/b']) expect(parentOf(odd)).toBe('');
+    expect(dirname('/buckets/a')).toBe('/buckets');
+  });
+});

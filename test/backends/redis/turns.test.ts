@@ -1,0 +1,75 @@
+// Turns of the units of one process: in order, one at a time, and never waiting in a circle.
+import { describe, expect, it } from 'vitest';
+import { Turns } from '../../../src/backends/redis/turns.ts';
+import { Waits } from '../../../src/backends/redis/waits.ts';
+import { TransactionConflict } from '../../../src/contracts/errors.ts';
+
+describe('turns', () => {
+  it('pass from one to the next in the order they asked.', async () => {
+    const turns = new Turns(new Waits());
+    const order: number[] = [];
+    const holders = [0, 1, 2, 3].map((n) => ({ n }));
+    await turns.take('list', holders[0]!);
+    const waiting = holders.slice(1).map(async (holder) => {
+      await turns.take('list', holder);
+      order.push(holder.n);
+      turns.release('list', holder);
+    });
+    turns.release('list', holders[0]!);
+    await Promise.all(waiting);
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  it('may be taken again by who has them.', async () => {
+    const turns = new Turns(new Waits());
+    const holder = {};
+    await turns.take('list', holder);
+    await turns.take('list', holder);
+    turns.release('list', holder);
+    await turns.take('list', {});
+  });
+
+  it('are not released by who does not have them.', async () => {
+    const turns = new Turns(new Waits());
+    const [first, second] = [{}, {}];
+    await turns.take('list', first);
+    let isTaken = false;
+    const taking = turns.take('list', second).then(() => (isTaken = true));
+    turns.release('list', second);
+    turns.release('other', first);
+    await Promise.resolve();
+    expect(isTaken).toBe(false);
+    turns.release('list', first);
+    await taking;
+  });
+
+  it('are refused to who would wait for itself.', async () => {
+    const turns = new Turns(new Waits());
+    const [a, b, c] = [{}, {}, {}];
+    await turns.take('x', a);
+    await turns.take('y', b);
+    await turns.take('z', c);
+    const first = turns.take('y', a);
+    const second = turns.take('z', b);
+    await expect(turns.take('x', c)).rejects.toBeInstanceOf(TransactionConflict);
+    turns.release('z', c);
+    await second;
+    turns.release('z', b);
+    turns.release('y', b);
+    await first;
+  });
+
+  it('count those who stand in line as well.', async () => {
+    const turns = new Turns(new Waits());
+    const [a, b, c] = [{}, {}, {}];
+    await turns.take('x', a);
+    await turns.take('y', b);
+    const queued = turns.take('x', b);
+    await expect(turns.take('y', a)).rejects.toBeInstanceOf(TransactionConflict);
+    const behind = turns.take('y', c);
+    turns.release('x', a);
+    await queued;
+    turns.release('y', b);
+    await behind;
+  });
+});

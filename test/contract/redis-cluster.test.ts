@@ -1,0 +1,30 @@
+// The contract suites on a Redis Cluster, where each parent may lie on another node.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
+import { openRedisCache } from '../../src/backends/redis/cache.ts';
+import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../src/backends/redis/storage.ts';
+import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { RedisCluster } from '../support/redis-cluster.ts';
+import { describeCache, describeDatabase } from './run-suite.ts';
+
+let cluster: RedisCluster;
+
+beforeAll(async () => {
+  cluster = await RedisCluster.start();
+}, 120_000);
+
+afterAll(() => cluster.remove());
+
+describeDatabase('a redis cluster', async (clock) => {
+  const prefix = `test-${randomUUID()}:`;
+  const database = await openRedisDatabase({ address: findRedisAddress(cluster.url)!, clock, prefix });
+  await database.initializeSchema({ dryRun: false });
+  return { database, storage: createRedisStorage(database), permission: createRedisPermission(database) };
+});
+
+describeCache('a redis cluster', async (clock) => {
+  const root = `test-${randomUUID()}:`;
+  return { cache: await openRedisCache({ address: findRedisAddress(cluster.url)!, clock, root, prefix: 'test:' }) };
+});

@@ -1,0 +1,30 @@
+// The contract suites on Redis, each case with a prefix of its own on a server that this file starts.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
+import { openRedisCache } from '../../src/backends/redis/cache.ts';
+import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../src/backends/redis/storage.ts';
+import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { openTestServer } from '../support/redis.ts';
+import { describeCache, describeDatabase } from './run-suite.ts';
+
+let server: Awaited<ReturnType<typeof openTestServer>>;
+
+beforeAll(async () => {
+  server = await openTestServer();
+}, 120_000);
+
+afterAll(() => server.close());
+
+describeDatabase('redis', async (clock) => {
+  const prefix = `test-${randomUUID()}:`;
+  const database = await openRedisDatabase({ address: findRedisAddress(server.url)!, clock, prefix });
+  await database.initializeSchema({ dryRun: false });
+  return { database, storage: createRedisStorage(database), permission: createRedisPermission(database) };
+});
+
+describeCache('redis', async (clock) => {
+  const root = `test-${randomUUID()}:`;
+  return { cache: await openRedisCache({ address: findRedisAddress(server.url)!, clock, root, prefix: 'test*:' }) };
+});

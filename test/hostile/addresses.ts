@@ -1,0 +1,227 @@
+// Addresses for the fuzzer: paths and query strings, from well-formed ones over small mutations to garbage.
+import fc from 'fast-check';
+
+const id = fc.constantFrom(
+  'a',
+  'a',
+  'a',
+  'b',
+  'a_b',
+  'a-B',
+  'x9',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'default',
+  'valueOf',
+);
+const oddId = fc.constantFrom(
+  '__proto__',
+  '%00',
+  '%ff',
+  '%',
+  '%2',
+  'a%2Fb',
+  '%2e%2e',
+  '..',
+  'é',
+  '%C3%A9',
+  'a b',
+  'a%20b',
+  "a'b",
+  'a"b',
+  'a%22b',
+  '*',
+  'a*',
+  'a%0A',
+  '%25',
+  '%252F',
+  ';',
+  'a;b',
+  '@',
+  '-a',
+  'a'.repeat(513),
+  '[]',
+  '{}',
+  '~',
+  '!',
+  '%F0%9F%98%80',
+  '%ED%A0%80',
+  ':id',
+  '$ref',
+);
+const anyId = fc.oneof(
+  { weight: 40, arbitrary: id },
+  { weight: 1, arbitrary: oddId },
+  { weight: 1, arbitrary: fc.string({ maxLength: 6 }).map(encode) },
+);
+export const place = fc.oneof(
+  { weight: 1, arbitrary: fc.constant('/buckets') },
+  { weight: 2, arbitrary: anyId.map((bucket) => `/buckets/${bucket}`) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(anyId, fc.constantFrom('groups', 'collections'))
+      .map(([bucket, kind]) => `/buckets/${bucket}/${kind}`),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(anyId, fc.constantFrom('groups', 'collections'), anyId)
+      .map(([bucket, kind, name]) => `/buckets/${bucket}/${kind}/${name}`),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(anyId, anyId).map(([bucket, name]) => `/buckets/${bucket}/collections/${name}/records`),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(anyId, anyId, anyId)
+      .map(([bucket, name, record]) => `/buckets/${bucket}/collections/${name}/records/${record}`),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '/permissions',
+      '/',
+      '/batch',
+      '/__heartbeat__',
+      '/__api__',
+      '/contribute.json',
+      '/__version__',
+      '/nothing',
+      '',
+    ),
+  },
+);
+export const prefix = fc.oneof(
+  { weight: 60, arbitrary: fc.constant('/v1') },
+  { weight: 1, arbitrary: fc.constantFrom('', '/v0', '/v2', '//v1', '/V1', '/v1/') },
+);
+export const suffix = fc.oneof(
+  { weight: 60, arbitrary: fc.constant('') },
+  { weight: 1, arbitrary: fc.constantFrom('/', '//', '%2F', '/.', '#x', ';a') },
+);
+
+const field = fc.constantFrom(
+  'n',
+  's',
+  'o.k',
+  'o',
+  'tags',
+  'id',
+  'last_modified',
+  'deleted',
+  '__proto__',
+  'constructor',
+  'a.b',
+  '..',
+  'a..b',
+  '',
+  'é',
+  'schema',
+  'x y',
+  'o.__proto__',
+  'id.x',
+);
+const operator = fc.constantFrom(
+  '',
+  'lt_',
+  'min_',
+  'max_',
+  'not_',
+  'eq_',
+  'gt_',
+  'in_',
+  'exclude_',
+  'like_',
+  'has_',
+  'contains_',
+  'contains_any_',
+  'LT_',
+  '_',
+);
+const scalar = fc.constantFrom(
+  '1',
+  '"1"',
+  '1.0',
+  '1e400',
+  '-0',
+  '9007199254740993',
+  '12345678901234567890',
+  'true',
+  'null',
+  '',
+  'a',
+  'a*b',
+  '%',
+  '_',
+  '\\',
+  '"',
+  '[1,2]',
+  '[]',
+  '{}',
+  '{"a":1}',
+  '[[',
+  '\u0000',
+  '"\\u0000"',
+  '"\\ud800"',
+  '1,2',
+  ',',
+  '*',
+  '***',
+  '\u{1f600}',
+  'a,b',
+  "'; DROP TABLE objects; --",
+  '$.a',
+  '0',
+  '-1',
+  '1e3',
+  '00',
+  ' 1',
+);
+const parameter = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.tuple(operator, field, scalar).map(([op, name, value]) => `${encode(op + name)}=${encode(value)}`),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom('_since', '_before', '_to', '_limit', '_sort', '_token', '_fields', '_x', 'last_modified'),
+        scalar,
+      )
+      .map(([name, value]) => `${name}=${encode(value)}`),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .array(
+        fc.tuple(fc.constantFrom('', '-', '+', '--'), field).map((pair) => pair.join('')),
+        { maxLength: 4 },
+      )
+      .map((keys) => `_sort=${encode(keys.join())}`),
+  },
+  { weight: 1, arbitrary: fc.array(field, { maxLength: 4 }).map((names) => `_fields=${encode(names.join())}`) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 3 }).map((limit) => `_limit=${limit}`) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.jsonValue({ maxDepth: 2 }), fc.boolean()).map(([last, isShaped]) => {
+      const content = isShaped
+        ? { last_object: { n: last, id: 'a', last_modified: 5 }, offset: 0, nonce: 'pagination-token-x' }
+        : last;
+      return `_token=${encode(Buffer.from(JSON.stringify(content)).toString('base64'))}`;
+    }),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('%ff=1', 'a=%ff', '%', '=', '&&', 'a', '%00=1', '?', 'a=%ED%A0%80') },
+);
+export const query = fc.oneof(
+  { weight: 4, arbitrary: fc.constant('') },
+  { weight: 1, arbitrary: fc.array(parameter, { minLength: 1, maxLength: 4 }).map((parts) => `?${parts.join('&')}`) },
+);
+
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

@@ -1,0 +1,241 @@
+// Several processes behind one port: they are exchanged, die and stop without users noticing.
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { basic, run, start, workingFolder, type LogLine, type RunningService } from '../cli/process.ts';
+import { postgresqlSettings } from '../support/backends.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
+import { startTraffic } from './traffic.ts';
+
+const authorization = basic('alice');
+
+interface Started extends RunningService {
+  readonly cwd: string;
+  /** Writes the configuration again with further lines. */
+  configure(lines?: Readonly<Record<string, string>>): void;
+}
+
+async function startWorkers(count: number, more: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const { url, drop } = await cloneDatabase();
+  onTestFinished(drop);
+  const cwd = workingFolder();
+  const configure = (lines: Readonly<Record<string, string>> = {}): void => {
+    const settings = {
+      ...postgresqlSettings(url),
+      storage_pool_size: '5',
+      userid_hmac_secret: 'secret of the tests',
+      'multiauth.policies': 'basicauth',
+      workers: String(count),
+      ...more,
+      ...lines,
+    };
+    const text = Object.entries(settings).map(([key, value]) => `${key} = ${value}`);
+    writeFileSync(join(cwd, 'coffer.ini'), `[app:main]\n${text.join('\n')}\n`);
+  };
+  configure();
+  const service = await start(['--config', 'coffer.ini'], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
+  await service.logged('All workers listen');
+  return { ...service, cwd, configure };
+}
+
+const listening = ({ log }: RunningService): readonly LogLine[] => log.filter(({ Type }) => Type === 'Listening');
+const pidsOf = (lines: readonly LogLine[]): ReadonlySet<number> => new Set(lines.map(({ Pid }) => Pid));
+
+async function createList(url: string): Promise<void> {
+  for (const path of ['buckets/traffic', 'buckets/traffic/collections/list']) {
+    const { status } = await fetch(url + path, { method: 'PUT', headers: { authorization } });
+    expect(status).toBe(201);
+  }
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+describe('coffer start --workers', () => {
+  test('serves from as many processes, and ends with 0 when it is told to stop.', async () => {
+    const service = await startWorkers(3);
+    expect(pidsOf(listening(service)).size).toBe(3);
+    expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
+    expect(pidsOf(listening(service))).not.toContain(service.pid);
+    await createList(service.url);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(3);
+  });
+
+  test('exchanges all workers under load, again and again, and no client notices.', { timeout: 120_000 }, async () => {
+    const service = await startWorkers(2);
+    await createList(service.url);
+    const traffic = startTraffic(service.url, authorization, { kept: 6, short: 4 });
+    const seen = new Set(pidsOf(listening(service)));
+    for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGHUP'] as const) {
+      const restarted = service.loggedNext('Restarted workers');
+      service.kill(signal);
+      await restarted;
+      const fresh = listening(service).slice(-2);
+      for (const { Pid } of fresh) {
+        expect(seen).not.toContain(Pid);
+        seen.add(Pid);
+      }
+    }
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+    expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
+    // Clients that are in use are told with an answer; that one is closed under a request is bad luck.
+    expect(traffic.reusesThatFailed).toBeLessThan(3);
+    expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('tells clients with an idle connection by an answer that it ends, before closing it.', async () => {
+    const service = await startWorkers(2);
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => open(service.port)));
+    const get = async (socket: Socket): Promise<string> => {
+      socket.write('GET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n');
+      return String((await once(socket, 'data'))[0]);
+    };
+    for (const socket of sockets) expect(await get(socket)).toContain('Connection: keep-alive');
+    const restarted = service.loggedNext('Restarted workers');
+    service.kill('SIGHUP');
+    await service.logged('Stopping');
+    const answers = await Promise.all(sockets.map(get));
+    expect(answers.filter((answer) => answer.includes('200 OK'))).toHaveLength(4);
+    // The other worker's turn has not come yet, as a rule.
+    expect(answers.filter((answer) => /connection: close/i.test(answer))).not.toEqual([]);
+    await restarted;
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('finishes what is in flight under load when it is told to stop.', { timeout: 120_000 }, async () => {
+    const service = await startWorkers(2);
+    await createList(service.url);
+    const traffic = startTraffic(service.url, authorization, { kept: 4, short: 0 });
+    while ([...traffic.statuses.values()].reduce((sum, n) => sum + n, 0) < 50) await new Promise(setImmediate);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    await traffic.stop();
+    expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
+    // Once nobody listens, new connections are refused, or reset when they came in that moment; nothing else may happen.
+    const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET/.test(failure);
+    expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
+  });
+
+  test('reads the configuration anew when workers are exchanged, their number as well.', async () => {
+    const service = await startWorkers(2);
+    const batchSize = async (): Promise<unknown> => {
+      const root = (await (await fetch(service.url, { headers: { connection: 'close' } })).json()) as Root;
+      return root.settings.batch_max_requests;
+    };
+    expect(await batchSize()).toBe(25);
+    service.configure({ batch_max_requests: '7', workers: '3' });
+    const restarted = service.loggedNext('Restarted workers');
+    service.kill('SIGHUP');
+    await restarted;
+    for (let n = 0; n < 6; n++) expect(await batchSize()).toBe(7);
+    await service.loggedCount('Listening', 5);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(5);
+  });
+
+  test('keeps its workers when the new configuration is wrong.', async () => {
+    const service = await startWorkers(2);
+    service.configure({ paginate_by: 'many' });
+    service.kill('SIGHUP');
+    const { Fields } = await service.logged('Workers stay as they are: the settings cannot be used');
+    expect(Fields?.['reason']).toContain('paginate_by');
+    service.configure({ storage_url: 'postgresql://nobody@127.0.0.1:1/nothing' });
+    service.kill('SIGHUP');
+    await service.logged('Restart given up: a new worker did not start');
+    expect((await fetch(service.url)).status).toBe(200);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('replaces a worker that is killed, while others serve.', async () => {
+    const service = await startWorkers(2);
+    const [victim] = listening(service);
+    process.kill(victim!.Pid, 'SIGKILL');
+    expect((await service.logged('A worker died')).Fields).toMatchObject({ pid: victim!.Pid, signal: 'SIGKILL' });
+    expect((await fetch(service.url)).status).toBe(200);
+    await service.loggedCount('Listening', 3);
+    expect(pidsOf(listening(service)).size).toBe(3);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('replaces a worker that was told to stop by somebody else, after it finished.', async () => {
+    const service = await startWorkers(2);
+    process.kill(listening(service)[0]!.Pid, 'SIGTERM');
+    await service.loggedCount('Listening', 3);
+    expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(1);
+    service.kill('SIGINT');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('ends its workers when it is killed itself.', async () => {
+    const service = await startWorkers(2);
+    service.kill('SIGKILL');
+    // The output is closed when the last process that holds it has ended.
+    expect(await service.ended).toBe(null);
+    await expect(fetch(service.url)).rejects.toThrow('fetch failed');
+  });
+
+  test('ends at once, with 1, when it is told to stop twice.', async () => {
+    const service = await startWorkers(2);
+    const socket = await open(service.port);
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    await once(socket, 'data');
+    service.kill('SIGTERM');
+    await service.logged('Stopping');
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+  });
+
+  test('cuts requests off, and ends with 1, when they take longer than shutdown_timeout_seconds.', async () => {
+    const service = await startWorkers(2, { shutdown_timeout_seconds: '50ms' });
+    const socket = await open(service.port);
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    await once(socket, 'data');
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+    expect(service.log.some(({ Type }) => Type.startsWith('Requests in flight were cut off'))).toBe(true);
+  });
+
+  test('ends with 1, and says why once, when workers cannot start.', async () => {
+    const service = await startWorkers(2);
+    const { code, err } = await run(['start', '--config', 'coffer.ini', '--port', String(service.port)], service);
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `coffer: port ${service.port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`,
+    );
+  });
+
+  test('refuses backends that several processes cannot share, and says why.', async () => {
+    const place = { cwd: workingFolder() };
+    const profile = await run(['start', '--workers', '2'], place);
+    expect(profile.code).toBe(1);
+    expect(profile.err).toContain('workers = "2": must be 1 with storage_backend = sqlite: a file has one writer');
+    expect(profile.err).toContain('workers = "2": must be 1 with cache_backend = memory: each process would have data');
+    writeFileSync(join(place.cwd, 'memory.ini'), '');
+    const memory = await run(['start', '--config', 'memory.ini', '--workers', 'auto'], place);
+    expect(memory.code).toBe(1);
+    expect(memory.err).toContain('workers = "auto": must be 1 with storage_backend = memory');
+    const wrong = await run(['start', '--workers', 'some'], place);
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain('a whole number from 1 to 1024, or auto');
+  });
+});
+
+interface Root {
+  readonly settings: { readonly batch_max_requests: number };
+}

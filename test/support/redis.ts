@@ -1,0 +1,228 @@
+// Real Redis servers for tests: found on the machine, or fetched once from Debian's archive, and started on free ports with
+// folders of their own. TEST_REDIS_URL names a server to use instead.
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+
+const run = promisify(execFile);
+
+/** What the server of Debian's archive needs beside the C library. */
+const packages = [
+  'redis-tools',
+  'redis-server',
+  'libjemalloc2',
+  'liblua5.1-0',
+  'liblzf1',
+  'libatomic1',
+  'lua-cjson',
+  'lua-bitop',
+];
+
+interface Program {
+  readonly path: string;
+  /** Where its libraries are, when not where the system keeps them. */
+  readonly libraries?: string;
+}
+
+let program: Promise<Program> | undefined;
+
+/** A test run that is stopped half-way leaves no server behind. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** The server program, installed when it is missing. */
+export function findRedisServer(): Promise<Program> {
+  program ??= locate();
+  return program;
+}
+
+async function locate(): Promise<Program> {
+  const known = await onPath();
+  if (known !== undefined) return { path: known };
+  if (process.getuid?.() === 0) {
+    await install();
+    const installed = await onPath();
+    if (installed !== undefined) return { path: installed };
+  }
+  return unpack();
+}
+
+async function onPath(): Promise<string | undefined> {
+  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin'];
+  for (const folder of folders) {
+    for (const name of ['redis-server', 'valkey-server']) {
+      const file = path.join(folder, name);
+      if (await exists(file)) return file;
+    }
+  }
+  return undefined;
+}
+
+async function install(): Promise<void> {
+  const apt = (...args: string[]): Promise<unknown> => {
+    const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'APT::Get::Assume-Yes=true'];
+    return run('apt-get', [...options, ...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  };
+  try {
+    await apt('install', '--no-install-recommends', 'redis-server');
+  } catch {
+    await apt('update');
+    await apt('install', '--no-install-recommends', 'redis-server');
+  }
+}
+
+/** Without the right to install: the packages are fetched and unpacked into a cache folder. */
+async function unpack(): Promise<Program> {
+  const home = process.env['XDG_CACHE_HOME'] ?? path.join(process.env['HOME'] ?? tmpdir(), '.cache');
+  const folder = path.join(home, 'coffer-test', 'redis');
+  const server = path.join(folder, 'usr', 'bin', 'redis-server');
+  const check = path.join(folder, 'usr', 'bin', 'redis-check-rdb');
+  if (!(await exists(folder))) {
+    // Made aside and moved into place, so that test files that start together do not meet half of it.
+    await mkdir(path.dirname(folder), { recursive: true });
+    const draft = await mkdtemp(`${folder}-`);
+    await run('apt-get', ['download', ...packages], { cwd: draft });
+    const archives = (await readdir(draft)).filter((name) => name.endsWith('.deb'));
+    for (const archive of archives) await run('dpkg', ['-x', archive, '.'], { cwd: draft });
+    await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
+  }
+  const libraries = path.join(folder, 'usr', 'lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
+  // The server of the archive is a link to this program, by a path that holds only where it is installed.
+  return { path: (await exists(server)) ? server : check, libraries };
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A server on a free port of the loopback address. */
+export class RedisProcess {
+  readonly port: number;
+  readonly folder: string;
+  readonly #options: readonly string[];
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string, options: readonly string[]) {
+    this.port = port;
+    this.folder = folder;
+    this.#options = options;
+  }
+
+  /** @param options of the configuration, `['--appendonly', 'yes']` */
+  static async start(options: readonly string[] = []): Promise<RedisProcess> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coffer-redis-'));
+    const server = new RedisProcess(await freePort(), folder, options);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}/0`;
+  }
+
+  /** Starts it, again after `kill`, on the same port and folder. */
+  async start(): Promise<void> {
+    const { path: command, libraries } = await findRedisServer();
+    const defaults = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--dir', this.folder];
+    const child = spawn(command, ['--port', String(this.port), ...defaults, ...this.#options], {
+      argv0: 'redis-server',
+      stdio: 'ignore',
+      env: { ...process.env, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
+    });
+    this.#child = child;
+    running.add(child);
+    await answering(this.port, child);
+  }
+
+  /** Ends the process at once, as a power cut would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** The process stops answering, its connections stay. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Ends the process and removes its folder. */
+  async remove(): Promise<void> {
+    this.resume();
+    await this.#end('SIGKILL');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child !== undefined) running.delete(child);
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+}
+
+/** A server for a test file: the one of TEST_REDIS_URL, or one of its own. */
+export async function openTestServer(): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+  const given = process.env['TEST_REDIS_URL'];
+  if (given !== undefined && given !== '') return { url: given, close: async () => {} };
+  const server = await RedisProcess.start();
+  return { url: server.url, close: () => server.remove() };
+}
+
+/** A port that nobody listens on, drawn by the system. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves once the server answers commands. */
+async function answering(port: number, child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the Redis server ended with ${String(code)} before it answered`);
+  });
+  ended.catch(() => {});
+  const isUp = async (): Promise<boolean> => {
+    let socket: Socket | undefined;
+    try {
+      socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.write('PING\r\n');
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      return answer.toString().startsWith('+PONG');
+    } catch {
+      return false;
+    } finally {
+      socket?.destroy();
+    }
+  };
+  const poll = async (): Promise<void> => {
+    while (!(await isUp())) await nextTurn();
+  };
+  await Promise.race([poll(), ended]);
+}
+
+/** A client to look at a server from outside. */
+export function openInspector(url: string): Redis {
+  return new Redis(url);
+}
