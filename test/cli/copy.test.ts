@@ -11,6 +11,7 @@ import { settingsOfUrl } from '../../src/app/copy/places.ts';
 import { inUnit } from '../../src/app/copy/units.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import { cloneDatabase, createDatabase } from '../support/postgresql.ts';
+import { RedisProcess } from '../support/redis.ts';
 import { run, workingFolder, type Outcome } from './process.ts';
 
 const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
@@ -79,7 +80,9 @@ describe('coffer copy', () => {
     const cwd = workingFolder();
     const from = 'sqlite:from.sqlite3';
     await fill(`sqlite://${join(cwd, 'from.sqlite3')}`, 8, 2500);
-    for (const to of [await postgresql(), `sqlite://${join(cwd, 'to.sqlite3')}`]) {
+    const redis = await RedisProcess.start();
+    onTestFinished(() => redis.remove());
+    for (const to of [await postgresql(), `sqlite://${join(cwd, 'to.sqlite3')}`, redis.url]) {
       // So late in the work that there is something, and so early that most is missing.
       for (const share of [0.1, 0.3]) {
         const child = spawn(process.execPath, [program, 'copy', '--from', from, '--to', to, '--resume'], {
@@ -176,6 +179,12 @@ describe('coffer copy says what is wrong', () => {
       [...from, '--to', 'postgresql://me:hunter2@127.0.0.1:1/x'],
       1,
       'the target, postgresql://me:***@127.0.0.1:1/x, cannot be used: PostgreSQL: ECONNREFUSED',
+    ],
+    [
+      'a Redis server that does not answer',
+      [...from, '--to', 'redis://:hunter2@127.0.0.1:1'],
+      1,
+      'the target, redis://127.0.0.1:1/0, keys coffer:*, cannot be used: ',
     ],
     ['a configuration that is missing', [...from, '--to-config', 'none.ini'], 1, 'there is no such file'],
     ['one place twice', [...from, '--to', 'sqlite:./a.sqlite3'], 1, 'the same place'],

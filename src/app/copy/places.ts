@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { settingsOf } from '../../settings/load.ts';
 import { findPostgresqlUrl } from '../../settings/postgresql-url.ts';
+import { findRedisAddress, type RedisAddress } from '../../settings/redis-url.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { findSqliteFile } from '../../settings/sqlite-file.ts';
 import { openStores, type OpenStores } from '../backends.ts';
@@ -15,7 +16,9 @@ export interface Place {
   readonly settings: Settings;
 }
 
-const urlForms = 'sqlite:relative/file, sqlite:///absolute/file or postgresql://user:password@host:port/database';
+const urlForms =
+  'sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, ' +
+  'redis://:password@host:port/database or redis+cluster://host:port,host:port';
 
 /**
  * Settings that put storage and permissions at a URL.
@@ -23,10 +26,10 @@ const urlForms = 'sqlite:relative/file, sqlite:///absolute/file or postgresql://
  * @throws CopyRefused when it names nothing that can be copied
  */
 export function settingsOfUrl(url: string): Settings {
-  const backend = /^sqlite:/i.test(url) && findSqliteFile(url) !== undefined ? 'sqlite' : undefined;
-  const name = backend ?? (findPostgresqlUrl(url) === undefined ? undefined : 'postgresql');
-  if (/^memory:?/i.test(url))
+  if (/^memory:?/i.test(url)) {
     throw new CopyRefused('memory cannot be copied: it belongs to one process and ends with it');
+  }
+  const name = findBackend(url);
   if (name === undefined) throw new CopyRefused(`${redactUrl(url)} is no place that can be copied; write ${urlForms}`);
   return settingsOf({
     storage_backend: name,
@@ -39,6 +42,12 @@ export function settingsOfUrl(url: string): Settings {
   });
 }
 
+function findBackend(url: string): 'sqlite' | 'postgresql' | 'redis' | undefined {
+  if (/^sqlite:/i.test(url) && findSqliteFile(url) !== undefined) return 'sqlite';
+  if (findPostgresqlUrl(url) !== undefined) return 'postgresql';
+  return url !== '' && findRedisAddress(url) !== undefined ? 'redis' : undefined;
+}
+
 /** Where storage and permissions are, without passwords. */
 export function describePlace({ settings }: Place): string {
   const storage = describeBackend(settings, 'storage');
@@ -49,8 +58,26 @@ export function describePlace({ settings }: Place): string {
 function describeBackend(settings: Settings, kind: 'storage' | 'permission'): string {
   const backend = settings.get(`${kind}_backend`);
   const url = settings.get(`${kind}_url`);
-  if (backend === 'sqlite') return `sqlite ${findSqliteFile(url)}`;
-  return url === undefined || backend !== 'postgresql' ? (backend ?? 'nowhere') : redactUrl(url);
+  switch (backend) {
+    case 'sqlite':
+      return `sqlite ${findSqliteFile(url)}`;
+    case 'postgresql':
+      return url === undefined ? backend : redactUrl(url);
+    case 'redis':
+      return describeRedis(findRedisAddress(url), settings.get('redis_prefix'));
+    default:
+      return backend ?? 'nowhere';
+  }
+}
+
+/** One text for every way to write the address. */
+function describeRedis(address: RedisAddress | undefined, prefix: string): string {
+  if (address === undefined) return 'redis';
+  const { nodes, isCluster, tls, username, db } = address;
+  const scheme = `redis${tls ? 's' : ''}${isCluster ? '+cluster' : ''}`;
+  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).toSorted();
+  const user = username === undefined ? '' : `${encodeURIComponent(username)}@`;
+  return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}, keys ${prefix}*`;
 }
 
 function redactUrl(url: string): string {

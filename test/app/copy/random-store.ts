@@ -31,6 +31,12 @@ const oddWords = [
   ' ',
   "it's",
   '"',
+  'a|b}c{d',
+  '}',
+  'e\u0301',
+  '\u202Eabc',
+  '\u2028',
+  '*',
 ];
 const words = fc.oneof(fc.constantFrom(...oddWords), fc.stringMatching(/^[a-z0-9_-]{1,12}$/));
 const uris = fc.array(words, { maxLength: 4 }).map((parts) => parts.map((part) => `/${part}`).join(''));
@@ -86,6 +92,11 @@ export const randomStores: fc.Arbitrary<RandomStore> = fc.record({
     selector: ([user]) => user,
   }),
 });
+
+/** Contents that are the same in every run. */
+export function sample(seed: number): RandomStore {
+  return fc.sample(randomStores, { seed, numRuns: 1 })[0]!;
+}
 
 /** Puts the contents into a store. */
 export async function fill({ storage, permission }: OpenStores, store: RandomStore): Promise<void> {
