@@ -4,23 +4,26 @@ import { isTombstone, type StoredObject, type Tombstone } from '../../core/objec
 import type { UnitAccess } from './access.ts';
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
+import { byTime } from './selection.ts';
 import type { LockedList } from './locked-lists.ts';
 
-// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has.
-// The server knows nothing yet of a table that is being filled, and would take any index that begins with the list, and
-// then read all of the list each time.
-const lookUp = (table: string, array: string, column: string): string =>
+// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has:
+// the server knows nothing yet of a table that is being filled.
+const lookUp = (table: string, array: string, column: string, more = ''): string =>
   `SELECT '${table}', e.id FROM unnest(${array}) AS k (value) CROSS JOIN LATERAL (
     SELECT e.id FROM coffer_${table} e
-    WHERE e.parent = $1 AND e.list = $2 AND e.${column} >= k.value AND e.${column} <= k.value
+    WHERE e.parent = $1 ${more} AND e.list = $2 AND e.${column} >= k.value AND e.${column} <= k.value
     ORDER BY e.${column} LIMIT 1
   ) e`;
+const tables = ['objects', 'tombstones'];
+const byTimestamps = (array: string): readonly string[] =>
+  tables.map((table) => lookUp(table, array, 'last_modified', `AND ${byTime('e', '$1')}`));
 const findInTheWay = prepared(
   'find-in-the-way',
-  ['objects', 'tombstones']
-    .flatMap((table) => [lookUp(table, '$3::text[]', 'id'), lookUp(table, '$4::bigint[]', 'last_modified')])
-    .join(' UNION '),
+  [...tables.map((table) => lookUp(table, '$3::text[]', 'id')), ...byTimestamps('$4::bigint[]')].join(' UNION '),
 );
+/** Tables and ids of what has one of the timestamps. */
+export const findHolders = prepared('find-holders', byTimestamps('$3::bigint[]').join(' UNION ALL '));
 const restoreObjects = prepared(
   'restore-objects',
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)

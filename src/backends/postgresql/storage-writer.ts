@@ -10,7 +10,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
-import { deleteObject, deleteTombstone, restoreEntries } from './restore.ts';
+import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
@@ -19,11 +19,6 @@ const holdObject = prepared(
   `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`,
-);
-const findHolder = prepared(
-  'find-holder',
-  `SELECT id FROM coffer_objects WHERE parent = $1 AND list = $2 AND last_modified = $3
-  UNION ALL SELECT id FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND last_modified = $3`,
 );
 const insertObject = prepared(
   'insert-object',
@@ -194,8 +189,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { clock } = list;
     if (given === undefined || given === clock) return nextAfter(clock, this.#clock.now());
     if (clock === undefined || given > clock) return given;
-    const { rows } = await this.access.run(findHolder, [list.key.parent, list.list, given]);
-    if (rows.some(([holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
+    const { rows } = await this.access.run(findHolders, [list.key.parent, list.list, [given]]);
+    if (rows.some(([, holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
     return given;
   }
 }

@@ -28,7 +28,7 @@ describe('migrations', () => {
   test('are listed, done once, and then there is nothing left to do', async () => {
     const url = await createDatabase();
     const planned = await migrate(settingsFor(url), { dryRun: true });
-    expect(planned).toHaveLength(3);
+    expect(planned).toHaveLength(4);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: false })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual([]);
