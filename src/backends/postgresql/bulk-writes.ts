@@ -75,11 +75,11 @@ export async function purgeTombstones(access: UnitAccess, options: PurgeOptions)
 
 const purgeOldest = prepared(
   'purge-oldest',
-  `DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id IN (
+  `DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = ANY (ARRAY(
     SELECT t.id FROM coffer_tombstones t
     WHERE t.parent = $1 AND ${byTime('t', '$1')} AND t.list = $2 AND t.last_modified < $3
     ORDER BY t.last_modified LIMIT $4
-  )`,
+  ))`,
 );
 const countPurged = prepared(
   'count-purged',

@@ -149,14 +149,15 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       after === undefined
         ? await this.access.run(firstUsers, [limit])
         : await this.access.run(nextUsers, [limit, keyOfText(after)]);
-    const users = new Map<string, string[]>();
+    const users = new Map<string, { userId: string; readonly principals: string[] }>();
     for (const [key, userId, principal] of rows) {
-      const name = userId ?? key!;
-      const principals = users.get(name);
-      if (principals === undefined) users.set(name, [principal!]);
-      else principals.push(principal!);
+      const user = users.get(key!) ?? { userId: key!, principals: [] };
+      users.set(key!, user);
+      user.principals.push(principal!);
+      // Rows from before the whole id was kept are without it.
+      if (userId !== null && userId !== undefined) user.userId = userId;
     }
-    const found = Array.from(users, ([userId, principals]) => ({ userId, principals }));
+    const found = [...users.values()];
     return walkPage(found, limit, ({ userId }) => userId);
   }
 }

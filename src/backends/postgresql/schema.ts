@@ -136,10 +136,10 @@ export const databaseComponent: Component = {
       sql: `
         -- As with principals of entries: absent where the key is the id.
         ALTER TABLE coffer_memberships ADD COLUMN user_id text COLLATE "C";
-        -- Those who are members already are found in their groups, by the digest that their keys end with.
+        -- Those who are members already are found in the groups, by the digest that their keys end with.
         UPDATE coffer_memberships m SET user_id = found.member
         FROM (
-          SELECT DISTINCT l.parent || '/groups/' || o.id AS principal, listed.member
+          SELECT DISTINCT listed.member
           FROM coffer_lists l
           JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
           CROSS JOIN LATERAL jsonb_array_elements_text(
@@ -147,7 +147,7 @@ export const databaseComponent: Component = {
           ) AS listed (member)
           WHERE l.kind = 'group' AND octet_length(listed.member) > 500
         ) found
-        WHERE m.principal = found.principal AND right(m.user_key, 43) =
+        WHERE right(m.user_key, 43) =
           rtrim(translate(encode(sha256(convert_to(found.member, 'UTF8')), 'base64'), '+/', '-_'), '=');
       `,
     },

@@ -6,7 +6,7 @@ import {
   isTimestampField,
   rangeAfter,
   splitTimestampRange,
-} from '../sql/timestamp-range.ts';
+} from '../../core/query/timestamp-range.ts';
 import { fieldSql, filterSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
@@ -43,7 +43,8 @@ export function selectSources(
   const conditions = ['e.parent = l.parent', 'e.list = l.list'];
   const [first] = start?.sort ?? [];
   const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
-  if (isBounded || (first !== undefined && isTimestampField(first.field))) conditions.push(byTime('e', 'l.parent'));
+  const isByTime = isBounded || (first !== undefined && isTimestampField(first.field));
+  if (isByTime && selection.ids === undefined) conditions.push(byTime('e', 'l.parent'));
   // A bound that excludes nothing would only lure the server to the index by time.
   if (range.low > everyTimestamp.low)
     conditions.push(`e.last_modified >= ${parameters.add(asBigint(range.low), 'bigint')}`);

@@ -64,6 +64,11 @@ function createDatabase(
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
   let closing: Promise<void> | undefined;
 
+  /** A newer version may have migrated the file since it was opened. */
+  function requireKnown(): void {
+    snapshots.run('storage', (connection) => requireKnownSchema(connection, databaseMigrations, path));
+  }
+
   async function migrate(): Promise<readonly string[]> {
     const done: string[] = [];
     // Where nothing is to be done, another process that is writing need not be waited for.
@@ -79,6 +84,7 @@ function createDatabase(
       await unit.commit();
       if (line !== undefined) done.push(line);
     }
+    requireKnown();
     return done;
   }
 
@@ -109,7 +115,10 @@ function createDatabase(
     async reapAll() {
       while (await reaper.reapChunk());
     },
-    initializeSchema: async ({ dryRun }) => (dryRun ? pendingOf(snapshots) : migrate()),
+    async initializeSchema({ dryRun }) {
+      requireKnown();
+      return dryRun ? pendingOf(snapshots) : migrate();
+    },
     close: () => (closing ??= close()),
   };
 }
