@@ -10,6 +10,8 @@ import { inUnit } from '../../src/app/copy/units.ts';
 import { purgeDeleted } from '../../src/app/maintenance.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import type { Settings } from '../../src/settings/settings.ts';
+import { RedisCluster } from '../support/redis-cluster.ts';
+import { RedisProcess } from '../support/redis.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 
 async function newUrl(backend: string): Promise<string> {
@@ -17,6 +19,16 @@ async function newUrl(backend: string): Promise<string> {
     const { url, drop } = await cloneDatabase();
     onTestFinished(drop);
     return url;
+  }
+  if (backend === 'redis') {
+    const server = await RedisProcess.start();
+    onTestFinished(() => server.remove());
+    return server.url;
+  }
+  if (backend === 'redis-cluster') {
+    const cluster = await RedisCluster.start();
+    onTestFinished(() => cluster.remove());
+    return cluster.url;
   }
   const folder = mkdtempSync(join(tmpdir(), 'coffer-purge-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -49,7 +61,7 @@ function mixed(count: number): readonly StoredEntry[] {
   );
 }
 
-describe.each(['sqlite', 'postgresql'])('purge-deleted on %s', (backend) => {
+describe.each(['sqlite', 'postgresql', 'redis'])('purge-deleted on %s', (backend) => {
   test('by age keeps live objects of any age, newer tombstones and clocks', async () => {
     const settings = settingsOfUrl(await newUrl(backend));
     const stores = await open(settings);
@@ -103,4 +115,14 @@ describe.each(['sqlite', 'postgresql'])('purge-deleted on %s', (backend) => {
     expect(states.find(({ parent }) => parent === records.parent)?.dead).toBeLessThanOrEqual(1);
     expect(await stores.storage.reader.countAll(records, { filters: [] })).toBeGreaterThanOrEqual(5000);
   });
+});
+
+test('purge-deleted by age forgets tombstones of lists on all nodes of a Redis Cluster', async () => {
+  const settings = settingsOfUrl(await newUrl('redis-cluster'));
+  const stores = await open(settings);
+  const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: `/many/${n}` }));
+  for (const list of lists) await restore(stores, list, 5000, mixed(10));
+  expect(await purgeDeleted(settings, { kinds: [], before: 8 })).toBe(30 * 4);
+  const states = await stores.storage.reader.lists(undefined, 100);
+  expect(states.map(({ live, dead, timestamp }) => [live, dead, timestamp])).toEqual(lists.map(() => [5, 1, 5000]));
 });

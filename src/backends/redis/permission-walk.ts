@@ -66,15 +66,16 @@ export class PermissionWalk {
   }
 
   async #page<T>(from: string | undefined, limit: number, registered: Registered<T>): Promise<WalkPage<T>> {
-    let [shard, after, cursor] = from === undefined ? ([0] as Place) : (JSON.parse(from) as Place);
-    if (after !== undefined && cursor !== undefined) return this.#scan(shard, after, cursor, limit, registered);
+    const [start, name, cursor] = from === undefined ? ([0] as Place) : (JSON.parse(from) as Place);
+    if (name !== undefined && cursor !== undefined) return this.#scan(start, name, cursor, limit, registered);
+    let [shard, after] = [start, name];
     const { registry, key, commands, parse } = registered;
     const found: T[] = [];
     while (shard < this.#keys.shards.length && found.length < limit) {
       const low = after === undefined ? '-' : `(${after}`;
       const range = [`${this.#keys.shards[shard]}${registry}`, low, '+', 'LIMIT', 0, namesPerStep] as const;
       const names = (await this.#client.read('permission', 'ZRANGEBYLEX', ...range)) as string[];
-      const sizes = await Promise.all(names.map((name) => this.#client.read('permission', commands[0], key(name))));
+      const sizes = await Promise.all(names.map((each) => this.#client.read('permission', commands[0], key(each))));
       const fitting = countFitting(sizes.map(Number), limit - found.length);
       const first = names[0];
       if (fitting === 0 && first !== undefined) {
@@ -82,8 +83,8 @@ export class PermissionWalk {
         break;
       }
       const taken = names.slice(0, fitting);
-      const replies = await Promise.all(taken.map((name) => this.#client.read('permission', commands[1], key(name))));
-      for (const [at, name] of taken.entries()) found.push(...parse(name, replies[at] as readonly string[]));
+      const replies = await Promise.all(taken.map((each) => this.#client.read('permission', commands[1], key(each))));
+      for (const [at, each] of taken.entries()) found.push(...parse(each, replies[at] as readonly string[]));
       if (fitting < names.length || names.length === namesPerStep) after = taken.at(-1);
       else [shard, after] = [shard + 1, undefined];
     }

@@ -31,11 +31,12 @@ export interface ObjectPattern {
  * @param withChildren `false`: `*` stands for text without `/`
  */
 export function compilePattern(pattern: string, withChildren: boolean): ObjectPattern {
-  const { folder, flat, matches } = parsePattern(pattern, withChildren);
+  const parsed = parsePattern(pattern, withChildren);
+  const { folder, flat } = parsed;
   return {
     folder: flat ? folder : undefined,
     name: pattern.includes('*') ? undefined : pattern.slice(folder.length),
     folders: rangeOfPrefix(folder),
-    matches,
+    matches: (objectId) => parsed.matches(objectId),
   };
 }

@@ -2,10 +2,11 @@
 // turns of the writer.
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
+import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access } from './access.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
-import { Reaper } from './reaper.ts';
+import { reapChunk } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
@@ -60,7 +61,7 @@ function createDatabase(
   snapshots: Snapshots,
   queue: WriterQueue,
 ): SqliteDatabase {
-  const reaper = new Reaper(queue);
+  const reaper = new Background(() => reapChunk(queue));
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
   let closing: Promise<void> | undefined;
 
@@ -113,7 +114,7 @@ function createDatabase(
     },
     announceDoomed: () => reaper.wake(),
     async reapAll() {
-      while (await reaper.reapChunk());
+      while (await reapChunk(queue));
     },
     async initializeSchema({ dryRun }) {
       requireKnown();

@@ -109,7 +109,7 @@ const walking: readonly StorageCase[] = [
       for (const parent of ['/a', '/c']) await writer.create({ kind: 'x', parent }, 'a', '{}');
       for (const limit of [1, 2, 3, 4]) {
         const page = await writer.lists(undefined, limit);
-        const counts = page.map(({ parent, live, dead }) => [parent, live, dead]);
+        const counts = page.map((state) => [state.parent, state.live, state.dead]);
         const all = [
           ['/a', 1, 0],
           ['/b', 1, 1],

@@ -150,7 +150,7 @@ describe.each(pairs)('from %s to %s', (from, to) => {
   test('timestamps that were passed around between objects end where they are in the source', async () => {
     const [source, target] = [storesOf(from), storesOf(to)];
     const dead = { id: 'd', lastModified: 6, deleted: true } as const;
-    for (const stores of [source, target]) await empty(stores);
+    for (const each of [source, target]) await empty(each);
     const [a, b, c, x] = ['a', 'b', 'c', 'x'] as const;
     const at = (id: string, time: number): StoredObject => new StoredObject(id, time, `{"t":${time}}`);
     await restore(target, 9, [at(a, 1), at(b, 2), at(c, 3), at(x, 4), dead]);
