@@ -25,10 +25,14 @@ const examples = `
 Copies objects, tombstones, permissions and the clocks of all lists exactly as they are, then reads both ends and
 compares them list by list. It ends with 1 if anything is different. The cache is not copied.
 
-A URL stands for storage and permissions together: sqlite:relative/file, sqlite:///absolute/file, or
-postgresql://user:password@host:port/database, whose tables are made when they are missing. Where they are apart, or a
-password shall not be seen in the list of processes, name a configuration file; the environment has no say in it. Without
---from and --from-config the source is what the configuration in force names.
+A URL stands for storage and permissions together:
+  sqlite:relative/file, sqlite:///absolute/file
+  postgresql://user:password@host:port/database   tables are made when they are missing
+  redis://:password@host:port/database            rediss:// over TLS
+  redis+cluster://host:port,host:port             some nodes of a cluster
+Where the two are apart, keys have a prefix of their own, or a password shall not be seen in the list of processes, name a
+configuration file; the environment has no say in it. Without --from and --from-config the source is what the
+configuration in force names.
 
 Nothing else may write to the target. The source may be in use, but then only what does not change meanwhile is the same
 afterwards, and the comparison says what is not. So copy first while the service runs, then set readonly = true, and run
@@ -39,6 +43,7 @@ Take userid_hmac_secret along, or everybody becomes somebody else.
 Examples:
   coffer copy --to postgresql://coffer@db.example.org/coffer
   coffer copy --from sqlite:data/coffer.sqlite3 --to-config new.ini
+  coffer copy --from redis://127.0.0.1:6379/0 --to postgresql://coffer@db.example.org/coffer
   coffer copy --from-config old.ini --to-config new.ini --resume
   coffer copy --from-config old.ini --to-config new.ini --verify-only --details
 `;
