@@ -22,6 +22,7 @@ import { createPolicies } from './policies.ts';
 import { setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
 import { utilityEndpoints, type Capabilities } from './utilities.ts';
+import { untilReachable, type Patience } from './waiting.ts';
 
 export interface ServiceOptions {
   readonly settings: Settings;
@@ -29,6 +30,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** How to wait for backends that cannot be reached yet; absent: not at all. */
+  readonly patience?: Patience;
 }
 
 export interface Service {
@@ -51,16 +54,27 @@ export interface Service {
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
-  const { settings, logger, clock = systemClock } = options;
-  const backends = await openBackends(settings, clock);
+  const { settings, logger, clock = systemClock, patience } = options;
+  for (const warning of settings.warnings) logger.warn(warning);
+  const open = (): Promise<OpenBackends> => openReady(settings, clock);
+  const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
   try {
-    await prepareSchemas(backends);
     return assemble({ ...options, clock }, backends);
   } catch (error) {
     await backends.close();
     throw error;
-  } finally {
-    for (const warning of settings.warnings) logger.warn(warning);
+  }
+}
+
+/** Backends whose schemas are those that this version knows. */
+async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
+  const backends = await openBackends(settings, clock);
+  try {
+    await prepareSchemas(backends);
+    return backends;
+  } catch (error) {
+    await backends.close();
+    throw error;
   }
 }
 

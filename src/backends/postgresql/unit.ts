@@ -74,9 +74,10 @@ export class PostgresUnit implements Transaction {
     if (this.#state === 'ended') return;
     const hasWork = this.#state === 'open';
     this.#state = 'ended';
-    let isUsable = true;
+    // Over a broken connection nothing can be told to the server, which rolls back by itself.
+    let isUsable = !this.#connection.isBroken;
     try {
-      if (hasWork) await this.#connection.run({ text: 'ROLLBACK' });
+      if (hasWork && isUsable) await this.#connection.run({ text: 'ROLLBACK' });
     } catch {
       // A connection that cannot roll back is closed, and the server rolls back by itself.
       isUsable = false;

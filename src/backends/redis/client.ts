@@ -3,7 +3,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { RedisAddress } from '../../settings/redis-url.ts';
-import { isConnectionLoss, translateError, type BackendName } from './errors.ts';
+import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';
 
 export interface RedisClientOptions {
@@ -27,6 +27,8 @@ export class RedisClient {
   /** Scripts the server has been sent on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
+  /** What went wrong with the connection since the last answer. */
+  #trouble: Error | undefined;
 
   constructor({ address, timeoutSeconds = defaultTimeoutSeconds, maxBacklog = defaultMaxBacklog }: RedisClientOptions) {
     this.isCluster = address.isCluster;
@@ -34,16 +36,18 @@ export class RedisClient {
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     // Each command reports its own failure; without a listener the driver would print them as well.
-    this.#redis.on('error', () => {});
+    this.#redis.on('error', (error: Error) => this.#noteTrouble(error));
   }
 
   /** @throws BackendUnavailable when there is no server to talk to */
   async connect(backend: BackendName): Promise<void> {
     try {
       await this.#redis.connect();
+      // The server has not said anything yet; a cluster has told its nodes.
+      if (!this.isCluster) await this.call(backend, 'PING');
     } catch (error) {
       this.#redis.disconnect();
-      throw translateError(error, backend);
+      throw translateError(error, backend, this.#trouble);
     }
   }
 
@@ -109,9 +113,15 @@ export class RedisClient {
     const isWaiting = this.#redis.status !== 'ready';
     if (isWaiting) this.#admit(backend);
     try {
-      return await command();
+      const before = this.#trouble;
+      const answer = await command();
+      // What went wrong meanwhile went wrong after this command.
+      if (this.#trouble === before) this.#trouble = undefined;
+      return answer;
     } catch (error) {
-      throw translateError(error, backend);
+      if (isFarewell(error)) this.#trouble = error;
+      forgetCommand(error);
+      throw translateError(error, backend, this.#trouble);
     } finally {
       if (isWaiting) this.#waiting--;
     }
@@ -126,12 +136,21 @@ export class RedisClient {
     }
   }
 
+  #noteTrouble(error: Error): void {
+    if (this.#trouble === undefined || !isMereEnd(error)) this.#trouble = error;
+  }
+
   #admit(backend: BackendName): void {
     if (this.#waiting >= this.#maxBacklog) {
       throw new BackendUnavailable(backend, 'Redis: too many commands wait for a connection');
     }
     this.#waiting++;
   }
+}
+
+/** The driver puts the command with its arguments beside an error, but neither data nor passwords belong into a log. */
+function forgetCommand(error: unknown): void {
+  if (error instanceof Error && 'command' in error) delete error.command;
 }
 
 function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds: number): object {
@@ -146,6 +165,8 @@ function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds
     // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    // The first answer of a server without room is its farewell, and shall reach somebody who listens.
+    disableClientInfo: true,
   };
 }
 
@@ -158,6 +179,8 @@ function createRedis(address: RedisAddress, timeoutSeconds: number): Redis {
     db: address.db,
     lazyConnect: true,
     retryStrategy: reconnectDelay,
+    // A server that loads its data says so in answer to each command, at once.
+    enableReadyCheck: false,
     // After a failover the address may belong to a replica: the connection has to find its way anew.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
