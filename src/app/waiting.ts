@@ -34,7 +34,8 @@ export async function untilReachable<T>(task: () => Promise<T>, patience: Patien
       const passes = error instanceof BackendUnavailable && !error.isLasting;
       if (!passes || signal.aborted || elapsedMs >= seconds * 1000) throw error;
       if (error.message !== said || elapsedMs - saidAt >= reminderMs) {
-        logger.warn({ err: error, backend: error.backend, seconds }, 'Waiting for a backend');
+        const detail = error.cause instanceof Error ? error.cause.message : '';
+        logger.warn({ backend: error.backend, reason: error.message, detail, seconds }, 'Waiting for a backend');
         said = error.message;
         saidAt = elapsedMs;
       }

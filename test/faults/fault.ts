@@ -1,5 +1,5 @@
 // What may happen to a backend, and the place in which it happens: a service, its server, and the network in between.
-import { ServerProcess, Workspace, type Backend } from '../support/server-process.ts';
+import type { Backend, Workspace } from '../support/server-process.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
 export interface Place {

@@ -77,7 +77,8 @@ function sqlFaults(url: string, direct: string): readonly Fault[] {
     },
     {
       name: 'works too long on statements',
-      strike: sql(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+      strike:
+        sql(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
         CREATE TRIGGER slow BEFORE INSERT OR UPDATE OR DELETE ON coffer_objects EXECUTE FUNCTION slow()`),
       mend: sql('DROP FUNCTION slow() CASCADE'),
       reason: /took too long|lock was not given/,

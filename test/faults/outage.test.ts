@@ -11,12 +11,14 @@ import { prepare, Traffic } from './traffic.ts';
 const recoveryLimitMs = 5000;
 /** The time limit of the health checks, and what a busy machine adds to it. */
 const heartbeatLimitMs = limits.heartbeatSeconds * 1000 + 1000;
+/** Writes before the fault, and after it. */
+const acknowledgedEnough = 25;
 const kinds: readonly Kind[] = ['storage', 'permission', 'cache'];
 
 describe.each([
   { backend: 'PostgreSQL', open: startPostgresql },
   { backend: 'Redis', open: startRedis },
-])('a service whose $backend server', ({ backend, open }) => {
+])('a service whose $backend server', ({ open }) => {
   let place: Place;
   let service: ServerProcess;
   let faults: readonly Fault[] = [];
@@ -29,23 +31,23 @@ describe.each([
     await prepare(service.url);
   });
   afterAll(async () => {
-    await service.stop();
+    expect(await service.stop()).toBe(0);
     await place.remove();
     console.table(figures);
   });
 
   test('fails in any way goes on when it is over, with everything that was acknowledged.', async () => {
-    for (const fault of faults) figures.push(await suffer(service, fault, backend));
+    for (const fault of faults) figures.push(await suffer(service, fault));
   }, 120_000);
 });
 
-async function suffer(service: ServerProcess, fault: Fault, backend: string): Promise<object> {
+async function suffer(service: ServerProcess, fault: Fault): Promise<object> {
   const { ill = kinds, isReadable = false } = fault;
   const logged = service.log.length;
   const started = performance.now();
   const name = `${fault.name.replaceAll(/\W+/g, '-')}`;
   const traffic = new Traffic({ url: service.url, name, writers: 6, readers: 3, limitMs: answerLimitMs });
-  await traffic.until(({ acknowledged }) => acknowledged >= 30);
+  await traffic.until(({ acknowledged }) => acknowledged >= acknowledgedEnough);
   await fault.strike();
   if (ill.length > 0) {
     await traffic.until(({ refused }) => refused.writes >= 3 && (isReadable || refused.reads >= 2));
@@ -55,7 +57,7 @@ async function suffer(service: ServerProcess, fault: Fault, backend: string): Pr
   await fault.mend();
   const mended = performance.now();
   await Promise.all([
-    traffic.until(({ acknowledged }) => acknowledged >= before + 30),
+    traffic.until(({ acknowledged }) => acknowledged >= before + acknowledgedEnough),
     expectHeartbeat(service.url, 200, []),
   ]);
   const recoveryMs = Math.round(performance.now() - mended);
@@ -104,7 +106,7 @@ function expectReasons({ log }: ServerProcess, from: number, { name, reason }: F
   const checks = lines.filter(({ Type }) => Type === 'Heartbeat check failed');
   for (const kind of ill) {
     const texts = checks.filter(({ Fields }) => Fields?.['backend'] === kind).map(textOf);
-      expect.soft(texts.join('\n'), `${name}, ${kind}`).toMatch(reason);
+    expect.soft(texts.join('\n'), `${name}, ${kind}`).toMatch(reason);
   }
   const refusals = lines.filter((line) => !checks.includes(line)).map(textOf);
   expect.soft(refusals.join('\n'), `${name}, requests`).toMatch(reason);

@@ -104,7 +104,8 @@ export class Traffic {
   async #readOwn(id: string, value: number | undefined): Promise<void> {
     const answer = await this.#ask('GET', `${near}?id=${id}`);
     if (answer?.status !== 200) return;
-    if (answer.body.data[0]?.value !== value) this.#offend(`${id} is ${value}, but reads ${JSON.stringify(answer.body)}`);
+    if (answer.body.data[0]?.value !== value)
+      this.#offend(`${id} is ${value}, but reads ${JSON.stringify(answer.body)}`);
   }
 
   async #writeBatch(id: string): Promise<void> {

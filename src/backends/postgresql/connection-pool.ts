@@ -69,7 +69,11 @@ export class ConnectionPool {
     this.#pool = new Pool(configure(options, max, Math.min(size, max)));
     // An idle connection broke, and is gone from the pool already.
     this.#pool.on('error', () => {});
-    this.#pool.on('connect', (client) => this.#births.set(client, performance.now()));
+    this.#pool.on('connect', (client) => {
+      this.#births.set(client, performance.now());
+      // A connection may also break between two owners, and what nobody listens to ends the process.
+      client.on('error', () => {});
+    });
   }
 
   /** Counts another user of the pool, which closes when the last one lets go. */

@@ -19,6 +19,8 @@ type Argument = string | number;
 const defaultTimeoutSeconds = 10;
 const defaultMaxBacklog = 1000;
 const maxReconnectDelayMs = 1000;
+/** How long a server may take to say goodbye; the driver waits for those, too, that are gone already. */
+const disconnectTimeoutMs = 300;
 
 export class RedisClient {
   readonly isCluster: boolean;
@@ -137,7 +139,7 @@ export class RedisClient {
   }
 
   #noteTrouble(error: Error): void {
-    if (this.#trouble === undefined || !isMereEnd(error)) this.#trouble = error;
+    if (!isFarewell(this.#trouble) || !isMereEnd(error)) this.#trouble = error;
   }
 
   #admit(backend: BackendName): void {
@@ -165,6 +167,7 @@ function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds
     // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    disconnectTimeout: disconnectTimeoutMs,
     // The first answer of a server without room is its farewell, and shall reach somebody who listens.
     disableClientInfo: true,
   };
