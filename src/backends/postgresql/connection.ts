@@ -73,11 +73,6 @@ export class Connection {
     client.on('error', this.#markBroken);
   }
 
-  /** Whether it is of no use any more: nothing that is sent will be answered, or not in time. */
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
   /** Sends a statement; errors are the driver's. */
   async run({ name, text }: Statement, values: readonly SqlValue[] = []): Promise<Result> {
     this.#gather();

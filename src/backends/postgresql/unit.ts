@@ -74,10 +74,9 @@ export class PostgresUnit implements Transaction {
     if (this.#state === 'ended') return;
     const hasWork = this.#state === 'open';
     this.#state = 'ended';
-    // Over a broken connection nothing can be told to the server, which rolls back by itself.
-    let isUsable = !this.#connection.isBroken;
+    let isUsable = true;
     try {
-      if (hasWork && isUsable) await this.#connection.run({ text: 'ROLLBACK' });
+      if (hasWork) await this.#connection.run({ text: 'ROLLBACK' });
     } catch {
       // A connection that cannot roll back is closed, and the server rolls back by itself.
       isUsable = false;
