@@ -8,7 +8,7 @@ import type { Script } from './script.ts';
 
 export interface RedisClientOptions {
   readonly address: RedisAddress;
-  /** How long a command may take, waiting for a connection included. Default 10. */
+  /** How long a command may take, waiting for a connection included; and how long units wait for each other. Default 10. */
   readonly timeoutSeconds?: number | undefined;
   /** How many commands may wait for a lost connection to come back; more are refused at once. Default 1000. */
   readonly maxBacklog?: number | undefined;
@@ -16,7 +16,7 @@ export interface RedisClientOptions {
 
 type Argument = string | number;
 
-const defaultTimeoutSeconds = 10;
+export const defaultTimeoutSeconds = 10;
 const defaultMaxBacklog = 1000;
 const maxReconnectDelayMs = 1000;
 /** How long a server may take to say goodbye; the driver waits for those, too, that are gone already. */
@@ -26,6 +26,7 @@ export class RedisClient {
   readonly isCluster: boolean;
   readonly #redis: Redis | Cluster;
   readonly #maxBacklog: number;
+  readonly #timeoutMs: number;
   /** Scripts the server has been sent on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
@@ -35,6 +36,7 @@ export class RedisClient {
   constructor({ address, timeoutSeconds = defaultTimeoutSeconds, maxBacklog = defaultMaxBacklog }: RedisClientOptions) {
     this.isCluster = address.isCluster;
     this.#maxBacklog = maxBacklog;
+    this.#timeoutMs = timeoutSeconds * 1000;
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     // Each command reports its own failure; without a listener the driver would print them as well.
@@ -130,10 +132,13 @@ export class RedisClient {
   }
 
   async #sendTwice<T>(backend: BackendName, command: () => Promise<T>): Promise<T> {
+    const began = performance.now();
     try {
       return await this.#send(backend, command);
     } catch (error) {
       if (!(error instanceof BackendUnavailable) || !isConnectionLoss(error.cause)) throw error;
+      // Who was silent for so long will hardly answer now, and the caller has waited enough.
+      if (performance.now() - began > this.#timeoutMs / 2) throw error;
       return this.#send(backend, command);
     }
   }
