@@ -1,6 +1,6 @@
 // What may happen to a backend, and the place in which it happens: a service, its server, and the network in between.
 import type { Backend, Workspace } from '../support/server-process.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import { type TcpProxy } from '../support/tcp-proxy.ts';
 
 export interface Place {
   /** Environment of the service, which reaches its server through the network. */

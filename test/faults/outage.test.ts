@@ -45,7 +45,7 @@ async function suffer(service: ServerProcess, fault: Fault): Promise<object> {
   const { ill = kinds, isReadable = false } = fault;
   const logged = service.log.length;
   const started = performance.now();
-  const name = `${fault.name.replaceAll(/\W+/g, '-')}`;
+  const name = fault.name.replaceAll(/\W+/g, '-');
   const traffic = new Traffic({ url: service.url, name, writers: 6, readers: 3, limitMs: answerLimitMs });
   await traffic.until(({ acknowledged }) => acknowledged >= acknowledgedEnough);
   await fault.strike();

@@ -75,7 +75,7 @@ describe.each([
   });
 
   test('does not wait for what will not come right by itself.', async () => {
-    const refuses = place.faults.find(({ name }) => /^refuses the/.test(name));
+    const refuses = place.faults.find(({ name }) => name.startsWith('refuses the'));
     await refuses?.strike();
     const service = begin();
     expect(await service.ended).toBe(1);

@@ -83,7 +83,7 @@ export class ServerProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const log: LoggedLine[] = [];
-    createInterface({ input: child.stdout! }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
+    createInterface({ input: child.stdout }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
     return new ServerProcess(await listeningUrl(child), child, log);
   }
 

@@ -46,6 +46,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const written = await writeObject(scope, writer, {
     id,
     old,
+    clock: state.timestamp,
     attributes: old !== undefined && envelope.data === undefined ? old.attributes : attributes,
     sentTimestamp: data.lastModified,
     permissions: (stored) =>
