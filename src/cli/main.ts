@@ -76,5 +76,8 @@ function report(error: unknown, args: readonly string[]): number {
 
 function describeError(error: unknown, withStack: boolean): string {
   if (!(error instanceof Error)) return String(error);
-  return withStack && error.stack !== undefined ? error.stack : error.message;
+  if (withStack && error.stack !== undefined) return error.stack;
+  // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
+  const detail = error.cause instanceof Error ? error.cause.message : '';
+  return detail === '' ? error.message : `${error.message} (${detail})`;
 }
