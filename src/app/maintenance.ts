@@ -99,7 +99,8 @@ async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promi
     try {
       return await write(backends, work);
     } catch (error) {
-      const mayHelp = error instanceof BackendUnavailable || error instanceof TransactionConflict;
+      const passes = error instanceof BackendUnavailable && !error.isLasting;
+      const mayHelp = passes || error instanceof TransactionConflict;
       if (!mayHelp || attempt === insistentAttempts) throw error;
     }
   }
