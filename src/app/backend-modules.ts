@@ -1,5 +1,6 @@
 // Backends from packages and files.
 import type { BackendModule } from '../contracts/backend-module.ts';
+import { BackendUnavailable } from '../contracts/errors.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /**
@@ -22,6 +23,8 @@ export async function openModule<K extends keyof BackendModule, T extends object
     if (typeof opened !== 'object') throw new Error(`${exported} of that module returned nothing.`);
     return opened;
   } catch (error) {
+    // One that may be there later is waited for, like those of ours.
+    if (error instanceof BackendUnavailable) throw error;
     const builtIn = 'memory, sqlite, postgresql and redis';
     throw new Error(`${setting} names ${name}, and built in are ${builtIn}: ${messageOf(error)}`, { cause: error });
   }
