@@ -81,5 +81,5 @@ function describeError(error: unknown, withStack: boolean): string {
   if (withStack && error.stack !== undefined) return error.stack;
   // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
   const detail = error.cause instanceof Error ? error.cause.message : '';
-  return detail === '' ? error.message : `${error.message} (${detail})`;
+  return error.message.includes(detail) ? error.message : `${error.message} (${detail})`;
 }

@@ -1,11 +1,18 @@
 // From an event to what is sent: the payload with the objects, in as many bodies as the limit on their size takes.
 import { formatJson, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
-import { formatImpact, formatPayload } from '../core/events/payload.ts';
-import { entryValue } from '../core/objects/stored.ts';
+import { formatPayload } from '../core/events/payload.ts';
+import { entryValue, type StoredEntry } from '../core/objects/stored.ts';
 import type { ResourceEvent } from '../engine/events/event.ts';
+import type { Change } from '../engine/kind.ts';
+
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** Attributes that are not told. */
+  readonly hiddenFields: readonly string[];
+}
 
 /** The bodies that tell of an event, each at most so many bytes long; an object that is too large by itself is cut. */
-export function formatBodies(event: ResourceEvent, maxBytes: number): readonly string[] {
+export function formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): readonly string[] {
   const payload = formatJson(formatPayload(event));
   const isRead = event.action === 'read';
   const key = isRead ? 'read_objects' : 'impacted_objects';
@@ -21,7 +28,9 @@ export function formatBodies(event: ResourceEvent, maxBytes: number): readonly s
     bodies.push(frame(pending, isCut));
     [pending, size, isCut] = [[], 0, false];
   };
-  for (const value of isRead ? event.entries.map(entryValue) : event.changes.map(formatImpact)) {
+  const shown = (entry: StoredEntry): JsonObject =>
+    Object.fromEntries(Object.entries(entryValue(entry)).filter(([name]) => !hiddenFields.includes(name)));
+  for (const value of isRead ? event.entries.map(shown) : event.changes.map((change) => impactOf(change, shown))) {
     const whole = formatJson(value);
     const isTooLarge = Buffer.byteLength(whole) > room;
     const text = isTooLarge ? formatJson(cut(value)) : whole;
@@ -33,6 +42,10 @@ export function formatBodies(event: ResourceEvent, maxBytes: number): readonly s
   }
   if (pending.length > 0 || bodies.length === 0) flush();
   return bodies;
+}
+
+function impactOf({ old, new: entry }: Change, shown: (entry: StoredEntry) => JsonObject): JsonObject {
+  return old === undefined ? { new: shown(entry) } : { new: shown(entry), old: shown(old) };
 }
 
 const identity: readonly string[] = ['id', 'last_modified', 'deleted'];

@@ -56,7 +56,8 @@ export function webhookListener(context: ListenerContext): Listener {
       const { session } = scope;
       const parent = outboxParent(event.list);
       const { storage } = await session.writer();
-      const bodies = formatBodies(event, options.maxBodyBytes);
+      const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
+      const bodies = formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields });
       await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
       session.afterCommit(() => rounds.wake(parent));
     },

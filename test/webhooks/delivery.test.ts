@@ -27,6 +27,9 @@ const looking = definePlugin({
   setup(given) {
     host = given;
     return {
+      kinds: [
+        { name: 'login', path: '/logins', flavour: 'user', idGenerator: 'RelaxedUUID', hiddenFields: ['password'] },
+      ],
       subscribers: [{ name: 'veto', on: 'ResourceChanged', kinds: ['group'], handle: () => veto?.() }],
     };
   },
@@ -304,6 +307,19 @@ describe('webhooks', () => {
     await alice.request('PUT', `/v1${bucket}`, { raw: '{"data":{"n":12345678901234567890,"__proto__":1}}', headers });
     const [delivery] = await receiver.received(1);
     expect(delivery!.body).toContain('"n":12345678901234567890,"__proto__":1');
+  });
+
+  it('Hidden attributes are not told, whatever happens to the object.', async () => {
+    const { receiver, alice } = await start(memory, { actions: 'create update delete read' });
+    const body = { data: { name: 'x', password: 'hush' } };
+    await alice.request('PUT', '/v1/logins/a', { body });
+    await alice.request('PATCH', '/v1/logins/a', { body: { data: { name: 'y' } } });
+    await alice.request('GET', '/v1/logins/a');
+    await alice.request('DELETE', '/v1/logins/a');
+    const deliveries = await receiver.received(4);
+    expect(deliveries.map(({ json }) => json.payload['action'])).toEqual(['create', 'update', 'read', 'delete']);
+    expect(deliveries[1]!.json.impacted_objects).toMatchObject([{ new: { name: 'y' }, old: { name: 'x' } }]);
+    expect(deliveries.map((delivery) => delivery.body).join('')).not.toMatch(/password|hush/);
   });
 
   it('Reads are told when asked for, with the objects read.', async () => {
