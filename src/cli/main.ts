@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { checkCommand } from './commands/check.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -33,6 +34,7 @@ function createProgram(): Command {
   const commands = [
     startCommand(),
     initCommand(),
+    checkCommand(),
     migrateCommand(),
     versionCommand(),
     flushCacheCommand(),
