@@ -8,6 +8,7 @@ import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/
 import type { ListKey } from '../core/objects/stored.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { OpenBackends } from './backends.ts';
+import { withMethods } from './with-methods.ts';
 
 /** The same backends, observed. Databases that were shared are shared still. */
 export function observeBackends(backends: OpenBackends, observer: Observer): OpenBackends {
@@ -70,16 +71,9 @@ function unwrap(transaction: Transaction): Transaction {
 }
 
 function observeDatabase(inner: Database, watch: Watch): Database {
-  const { name, abilities, needsMigration, poolState } = inner;
-  return {
-    name,
-    abilities,
-    ...(needsMigration === undefined ? {} : { needsMigration }),
-    ...(poolState === undefined ? {} : { poolState }),
+  return withMethods(inner, {
     begin: async () => new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch),
-    initializeSchema: (options) => inner.initializeSchema(options),
-    close: () => inner.close(),
-  };
+  });
 }
 
 function observeStorage(inner: StorageBackend, database: Database, observer: Observer): StorageBackend {
@@ -104,26 +98,19 @@ function observePermission(backends: OpenBackends, ofStorage: Database, observer
 }
 
 function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
-  const { name, needsMigration } = inner;
-  const look = async (lookUp: Promise<unknown>): Promise<void> => {
-    const found = await lookUp.then(
-      (value) => value,
-      () => undefined,
-    );
-    watch.observer.observe({ kind: 'lookup', isHit: found !== undefined });
-  };
-  return {
-    name,
-    ...(needsMigration === undefined ? {} : { needsMigration }),
+  return withMethods(inner, {
     ...observeMethods<CacheCalls>(inner, cacheCalls, watch),
     get(key) {
       const lookUp = watch.run('get', undefined, () => inner.get(key));
-      void look(lookUp);
+      // One that failed has found out nothing.
+      lookUp.then((value) => watch.observer.observe({ kind: 'lookup', isHit: value !== undefined }), ignore);
       return lookUp;
     },
-    initializeSchema: (options) => inner.initializeSchema(options),
-    close: () => inner.close(),
-  };
+  });
+}
+
+function ignore(): void {
+  // Whoever asked is told.
 }
 
 type CacheCalls = Pick<CacheBackend, 'set' | 'delete' | 'ttl' | 'expire' | 'flush'>;
@@ -157,6 +144,7 @@ const storageReads: Methods<StorageReader> = {
   resourceTimestamp: 'resource_timestamp',
   allResourceTimestamps: 'all_resource_timestamps',
   listParents: 'list_parents',
+  lists: 'lists',
 };
 
 const storageWrites: Methods<StorageWriter> = {
@@ -171,6 +159,7 @@ const storageWrites: Methods<StorageWriter> = {
   deleteChildren: 'delete_children',
   purgeDeleted: 'purge_deleted',
   trimObjects: 'trim_objects',
+  restore: 'restore',
   flush: 'flush',
 };
 
@@ -182,6 +171,8 @@ const permissionReads: Methods<PermissionReader> = {
   getAccessibleObjects: 'get_accessible_objects',
   getObjectPermissions: 'get_object_permissions',
   getObjectsPermissions: 'get_objects_permissions',
+  entries: 'entries',
+  memberships: 'memberships',
 };
 
 const permissionWrites: Methods<PermissionWriter> = {

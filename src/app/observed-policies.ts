@@ -1,6 +1,7 @@
 // Wraps authentication policies, so that what they are asked is observed.
 import type { AuthenticationPolicy, Credentials } from '../contracts/authentication.ts';
 import type { Observer } from '../contracts/observer.ts';
+import { withMethods } from './with-methods.ts';
 
 /** The same policy, observed. Whatever else it holds is still its own. */
 export function observePolicy(policy: AuthenticationPolicy, observer: Observer): AuthenticationPolicy {
@@ -16,7 +17,5 @@ export function observePolicy(policy: AuthenticationPolicy, observer: Observer):
       observer.observe({ kind: 'authentication', policy: policy.name, milliseconds, isRecognised });
     }
   };
-  return new Proxy(policy, {
-    get: (target, key): unknown => (key === 'authenticate' ? authenticate : Reflect.get(target, key, target)),
-  });
+  return withMethods(policy, { authenticate });
 }

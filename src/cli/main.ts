@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
 import { checkCommand } from './commands/check.ts';
+import { copyCommand } from './commands/copy.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -39,6 +40,7 @@ function createProgram(): Command {
     versionCommand(),
     flushCacheCommand(),
     purgeDeletedCommand(),
+    copyCommand(),
     deleteCollectionCommand(),
   ];
   for (const command of commands) {

@@ -100,16 +100,18 @@ export class RedisClient {
   }
 
   /** The text of a script travels once per connection, its hash from then on. */
-  async #evaluate(script: Script, args: Argument[], keyCount: number): Promise<unknown> {
+  async #evaluate(script: Script, args: readonly Argument[], keyCount: number): Promise<unknown> {
+    // As an array, because a call cannot take as many arguments as a large unit of work makes.
+    const evaluate = (): Promise<unknown> => this.#redis.call('EVAL', [script.source, keyCount, ...args]);
     if (!this.#known.has(script) && !this.isCluster) {
       this.#known.add(script);
-      return this.#redis.eval(script.source, keyCount, ...args);
+      return evaluate();
     }
     try {
-      return await this.#redis.evalsha(script.hash, keyCount, ...args);
+      return await this.#redis.call('EVALSHA', [script.hash, keyCount, ...args]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return this.#redis.eval(script.source, keyCount, ...args);
+      return evaluate();
     }
   }
 
