@@ -6,6 +6,7 @@ import type { ObjectPermissions, PermissionWriter } from '../contracts/permissio
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
+import { callOrderCases } from './call-order.ts';
 import { holdingCases } from './holding.ts';
 import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
@@ -394,6 +395,7 @@ export const transactionCases: readonly TransactionCase[] = [
   ...rollbacks,
   ...visibility,
   ...concurrency,
+  ...callOrderCases,
   ...holdingCases,
   ...severalParentsCases,
 ];

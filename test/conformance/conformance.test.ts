@@ -73,7 +73,7 @@ describe('the black-box scenarios of the protocol', () => {
   });
 
   for (const backend of backends) {
-    it.concurrent(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async ({ expect }) => {
+    it.concurrent(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
       const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
       const report = await runSuite(folder, backend, database?.url);
       await database?.drop();

@@ -28,6 +28,11 @@ export class RedisPermissionReader implements PermissionReader {
     return undefined;
   }
 
+  /** Resolves when what was called before reading entries has taken effect. */
+  protected async settled(): Promise<void> {
+    // Committed state waits for nothing.
+  }
+
   async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
     const users = [...new Set([userId, 'system.Authenticated'])];
     const found = await Promise.all(users.map(async (user) => this.#principalsOf(user)));
@@ -127,6 +132,7 @@ export class RedisPermissionReader implements PermissionReader {
 
   /** The entries of objects, with the changes; objects without any are left out. */
   async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
+    await this.settled();
     const byParent = new Map<string, string[]>();
     for (const objectId of new Set(objectIds)) {
       const parent = parentOf(objectId);

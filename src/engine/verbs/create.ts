@@ -26,6 +26,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     id: sentId,
     // An id that exists takes the right to read it: the answer discloses the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
+    expects: sentId === undefined ? [false] : [false, true],
     check: () => checkData(scope, data, 'data.', issues),
   });
   const { writer, state, checked: attributes } = begun;
@@ -36,6 +37,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const written = await writeObject(scope, writer, {
     id,
+    isFresh: sentId === undefined,
     old: undefined,
     attributes,
     sentTimestamp: data.lastModified,
