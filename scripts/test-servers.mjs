@@ -131,8 +131,10 @@ async function testServer(
     const child = spawn(process.execPath, [vitest, 'run', '--project', 'code', ...args, ...reporters], {
       cwd: root,
       env: { ...process.env, ...environment },
-      stdio: ['ignore', verbose ? 'inherit' : 'ignore', 'inherit'],
+      stdio: ['ignore', verbose ? 'inherit' : 'ignore', verbose ? 'inherit' : 'pipe'],
     });
+    let complaints = '';
+    child.stderr?.on('data', (chunk) => (complaints = (complaints + String(chunk)).slice(0, 5000)));
     const [code] = await once(child, 'close');
     if (!existsSync(report)) return { ok: false, text: `did not run (exit ${String(code)})`, failures: [] };
     /** @type {{ numPassedTests: number, numFailedTests: number, testResults: TestFile[] }} */
@@ -142,6 +144,7 @@ async function testServer(
       ...assertionResults.filter((test) => test.status === 'failed').map(({ fullName }) => fullName),
     ]);
     const ok = code === 0 && numPassedTests > 0;
+    if (numPassedTests + numFailedTests === 0) console.error(complaints);
     return { ok, text: `${numPassedTests} passed, ${numFailedTests} failed`, failures };
   }
 }

@@ -3,21 +3,17 @@
 import assert from 'node:assert/strict';
 import type { TransactionCase, TransactionContext } from './contract-case.ts';
 import { records } from './storage-probe.ts';
-import { inUnit } from './unit-of-work.ts';
+import { inUnit, inUnitOf } from './unit-of-work.ts';
 
 const uri = `${records.parent}/records/r`;
 
 /** Adds a principal to the entries of a record, from what they are under the lock of its list. */
-async function addReader({ database, storage, permission }: TransactionContext, principal: string): Promise<void> {
-  await inUnit(database, async (transaction) => {
-    const [ofStorage, ofPermission] = [storage.writer(transaction), permission.writer(transaction)];
-    const [{ object }, entries] = await Promise.all([
-      ofStorage.lock(records, 'r'),
-      ofPermission.getObjectPermissions(uri),
-    ]);
+async function addReader(context: TransactionContext, principal: string): Promise<void> {
+  await inUnitOf(context, async ({ storage, permission }) => {
+    const [{ object }, entries] = await Promise.all([storage.lock(records, 'r'), permission.getObjectPermissions(uri)]);
     assert.ok(object, 'the record is there');
-    await ofStorage.update(records, 'r', '{}');
-    await ofPermission.replaceObjectPermissions(uri, { read: [...(entries['read'] ?? []), principal] });
+    await storage.update(records, 'r', '{}');
+    await permission.replaceObjectPermissions(uri, { read: [...(entries['read'] ?? []), principal] });
   });
 }
 
@@ -26,16 +22,10 @@ export const callOrderCases: readonly TransactionCase[] = [
   {
     name: 'entries asked for right behind the lock of a list are those that stand under it',
     async run(context) {
-      const { database, storage, permission } = context;
-      await inUnit(database, (transaction) =>
-        storage
-          .writer(transaction)
-          .create(records, 'r', '{}')
-          .then(() => {}),
-      );
+      await inUnitOf(context, ({ storage }) => storage.create(records, 'r', '{}'));
       const principals = Array.from({ length: 12 }, (_, n) => `acme:${n}`);
       await Promise.all(principals.map((principal) => addReader(context, principal)));
-      const { read = [] } = await permission.reader.getObjectPermissions(uri);
+      const { read = [] } = await context.permission.reader.getObjectPermissions(uri);
       assert.deepEqual(read.toSorted(), principals.toSorted());
     },
   },
