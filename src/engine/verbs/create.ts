@@ -37,7 +37,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const written = await writeObject(scope, writer, {
     id,
-    isFresh: sentId === undefined,
+    isFresh: sentId === undefined && kind.ids.isUnique === true,
     old: undefined,
     attributes,
     sentTimestamp: data.lastModified,
