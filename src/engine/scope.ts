@@ -69,6 +69,16 @@ export async function requireParent(scope: Scope, reader: Reader): Promise<void>
   if (complaint !== undefined) throw complaint;
 }
 
+/**
+ * The same for a write, below an object that must not be deleted meanwhile.
+ *
+ * @throws ServiceError missingParent
+ */
+export async function holdParent(scope: Scope, writer: Writer): Promise<void> {
+  const complaint = await findMissingHeldParent(scope, writer);
+  if (complaint !== undefined) throw complaint;
+}
+
 /** What is wrong when the object above a list does not exist, for those who have to say something else first. */
 export function findMissingParent(scope: Scope, reader: Reader): Promise<ServiceError | undefined> {
   return checkParent(scope, (list, id) => reader.storage.get(list, id));

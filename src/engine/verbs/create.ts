@@ -3,6 +3,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import { invalidParameters } from '../../core/errors.ts';
 import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
@@ -33,12 +34,14 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   requireWritable(preconditions, state, state.timestamp);
   if (state.object !== undefined) {
     const permissions = kind.isShareable ? await writer.permission.getObjectPermissions(kind.objectUri(ids)) : {};
+    await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);
   }
   const written = await writeObject(scope, writer, {
     id,
     isFresh: sentId === undefined && kind.ids.isUnique === true,
     old: undefined,
+    clock: state.timestamp,
     attributes,
     sentTimestamp: data.lastModified,
     permissions: () => createdPermissions(envelope.permissions),

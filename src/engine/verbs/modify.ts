@@ -46,6 +46,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     id,
     old,
     stored,
+    clock: state.timestamp,
     attributes,
     sentTimestamp: patched.data.lastModified,
     permissions: () => patched.permissions,

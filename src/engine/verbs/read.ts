@@ -3,6 +3,7 @@ import { entryValue } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
@@ -32,6 +33,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   requireMatch(preconditions, object.lastModified, object);
+  await announceRead(scope, [object]);
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(object), parseFields(fields)), caching);
   }

@@ -49,6 +49,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     id,
     old,
     stored: permissions,
+    clock: state.timestamp,
     attributes: old !== undefined && envelope.data === undefined ? old.attributes : attributes,
     sentTimestamp: data.lastModified,
     permissions: (stored) =>

@@ -5,6 +5,8 @@ import { formatAttributes, type StoredObject } from '../../core/objects/stored.t
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { SentData } from '../envelope.ts';
+import { announceChanges } from '../events/announce.ts';
+import type { Change } from '../kind.ts';
 import { withWriter, storePermissions } from '../object-permissions.ts';
 import type { Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
@@ -17,6 +19,8 @@ export interface Write {
   readonly isFresh?: boolean;
   /** Entries before the write where they are known, read under the lock. */
   readonly stored?: ObjectPermissions | undefined;
+  /** Of the list before the write, as far as known. */
+  readonly clock: number | undefined;
   readonly attributes: JsonObject;
   /** Timestamp that the client asks for. */
   readonly sentTimestamp: SentData['lastModified'];
@@ -59,9 +63,10 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
     permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     await storePermissions(writer.permission, uri, stored, permissions);
   }
-  if (afterChange !== undefined) {
-    await afterChange({ action, kind: kind.name, list, uri, ids, old, new: object, caller: context.caller }, writer);
-  }
+  const { caller } = context;
+  const change: Change = { action, kind: kind.name, list, uri, ids, old, new: object, permissions, caller };
+  if (afterChange !== undefined) await afterChange(change, writer);
+  announceChanges(scope, write.clock, [change]);
   return { object, permissions };
 }
 
