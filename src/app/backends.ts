@@ -31,7 +31,7 @@ function isBuiltIn(name: string): name is BuiltIn {
 }
 
 /** Backends of one database share it, and with it their transactions. */
-class BackendOpener {
+export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #postgresql: PostgresqlOpener;
@@ -210,7 +210,7 @@ function sqlitePath(url: string | undefined): string {
   return file;
 }
 
-async function openMemory(clock: Clock): Promise<OpenDatabase> {
+export async function openMemory(clock: Clock): Promise<OpenDatabase> {
   const { createMemoryDatabase } = await import('../backends/memory/database.ts');
   const { createMemoryStorage } = await import('../backends/memory/storage.ts');
   const { createMemoryPermission } = await import('../backends/memory/permission.ts');
@@ -222,7 +222,7 @@ async function openMemory(clock: Clock): Promise<OpenDatabase> {
   };
 }
 
-async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
+export async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
   const { createMemoryCache } = await import('../backends/memory/cache.ts');
   return createMemoryCache({
     clock,

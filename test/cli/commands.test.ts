@@ -9,6 +9,7 @@ import { run, workingFolder } from './process.ts';
 const commands = [
   'start',
   'init',
+  'check',
   'migrate',
   'version',
   'flush-cache',
