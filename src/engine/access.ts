@@ -24,7 +24,10 @@ export interface AccessQuestion {
 
 /** Has the last word on every access: of single objects, of lists, and of the entries of a batch. */
 export interface AuthorizationPolicy {
-  /** Whether the caller may. Throwing fails the request. */
+  /**
+   * Whether the caller may. Throwing fails the request. It is asked about what may turn out not to matter, so it must have
+   * no effect of its own.
+   */
   readonly decide: (question: AccessQuestion) => boolean | Promise<boolean>;
   /**
    * The ids of the objects of a list that the caller may see or change, when not the list as a whole.

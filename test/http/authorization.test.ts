@@ -81,7 +81,8 @@ forEachBackend((backend) => {
       ['DELETE', '', 'write record list'],
     ])('is asked about %s of records%s.', async (method, id, question) => {
       await alice.request(method, `${records}${id}`, method === 'PATCH' ? { body: { data: { n: 1 } } } : {});
-      expect(asked[0]).toBe(question);
+      // Whether the object exists may be asked for at the same time, so other questions may come as well.
+      expect(asked).toContain(question);
     });
 
     it('is asked what settings and entries say, and may leave it at that.', async () => {
