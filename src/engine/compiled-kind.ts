@@ -80,6 +80,8 @@ function compileKind(
     return { principals: new Set(principals), entries, authenticated: false };
   };
   const above = kind.parent ?? '';
+  const readList = ruleOn(above, 'read');
+  const writeList = ruleOn(above, 'write');
   return {
     name: kind.name,
     declaration: kind,
@@ -94,13 +96,17 @@ function compileKind(
       ? compileListKey(kind.name, parent)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
     rules: {
-      readList: ruleOn(above, 'read'),
-      writeList: ruleOn(above, 'write'),
+      readList: kind.ownerOf === undefined ? readList : { ...readList, principals: union(readList, writeList) },
+      writeList,
       create: ruleOn(above, `${kind.name}:create`),
       read: ruleOn(kind.name, kind.readPermission ?? 'read'),
       write: ruleOn(kind.name, 'write'),
     },
   };
+}
+
+function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
+  return new Set([...one.principals, ...other.principals]);
 }
 
 function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {

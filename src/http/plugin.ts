@@ -8,6 +8,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ResourceKind } from '../engine/kind.ts';
+import type { ResourceAction } from '../engine/resource-action.ts';
 import type { Stores } from '../engine/session.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Alias } from './alias.ts';
@@ -29,6 +30,8 @@ export interface PluginHost {
 export interface PluginParts {
   /** Kinds of objects, parents first; they come after the built-in ones. */
   readonly kinds?: readonly ResourceKind[];
+  /** What else can be done with objects of a kind. */
+  readonly actions?: readonly ResourceAction[];
   readonly endpoints?: readonly Endpoint[];
   readonly aliases?: readonly Alias[];
   /** Features shown in the root view, by key; a key that another plugin has taken is an error at start. */

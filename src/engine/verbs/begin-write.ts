@@ -2,6 +2,7 @@
 // nobody without access and no broken request ever holds others up; then take the right to the list's next timestamp
 // and look at the object under it.
 import type { LockedState } from '../../contracts/storage.ts';
+import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
@@ -34,6 +35,8 @@ export interface WritePlan<T> {
   readonly authorize: Authorize;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
   readonly check: () => T;
+  /** Slow work on a request that is in order, before the list is locked; `object` may have changed when it is. */
+  readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
 }
 
 export interface BegunWrite<T> {
@@ -48,7 +51,10 @@ export interface BegunWrite<T> {
  *
  * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
  */
-export async function beginWrite<T>(scope: Scope, { id, authorize, check }: WritePlan<T>): Promise<BegunWrite<T>> {
+export async function beginWrite<T>(
+  scope: Scope,
+  { id, authorize, check, prepare }: WritePlan<T>,
+): Promise<BegunWrite<T>> {
   const { list, context } = scope;
   const { reader } = context.session;
   // What may be a way to another machine is asked for together, and complained about in order.
@@ -62,6 +68,7 @@ export async function beginWrite<T>(scope: Scope, { id, authorize, check }: Writ
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
   if (id !== undefined) requireValidId(scope, id);
+  await prepare?.(checked, object);
 
   const writer = await context.session.writer();
   const [orphanedNow, state] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list, id)]);

@@ -7,6 +7,7 @@ import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
+import { presentObject, requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
@@ -14,7 +15,8 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { context, options } = scope;
+  const { kind, context, options } = scope;
+  requireOpenList(scope);
   // Asked for together, but a missing parent is told only to those who have access.
   const [access, complaint] = await Promise.all([
     requireReadAccess(scope),
@@ -31,7 +33,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const query = readQuery(parameters, context, options);
+  const { hiddenFields } = kind.declaration;
+  const query = readQuery(parameters, context, options, { hiddenFields });
   return context.request.method === 'HEAD'
     ? countList(scope, access, query, headers)
     : readPage(scope, access, query, headers);
@@ -88,7 +91,7 @@ async function readPage(
     const next = { sort, limit, position: positionOf(last, sort), offset };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${formatEntries(entries, query).join(',')}]}` };
+  return { status: 200, headers: all, body: `{"data":[${formatEntries(scope, entries, query).join(',')}]}` };
 }
 
 /** A page ends early where its text would become too long for one answer; there is always one entry on it. */
@@ -103,7 +106,11 @@ function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[]
   return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
-function formatEntries(entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
-  if (projection === undefined) return entries.map(formatEntry);
-  return entries.map((entry) => formatJson(project(entryValue(entry), projection)));
+function formatEntries(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
+  const shown =
+    scope.kind.declaration.present === undefined
+      ? entries
+      : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
+  if (projection === undefined) return shown.map(formatEntry);
+  return shown.map((entry) => formatJson(project(entryValue(entry), projection)));
 }

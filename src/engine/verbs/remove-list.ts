@@ -4,6 +4,7 @@ import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
+import { requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
@@ -15,6 +16,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.session;
   const { rules } = kind;
+  requireOpenList(scope);
   const access = await requireListAccess(
     { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
     context.caller,
@@ -30,7 +32,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   await writer.storage.lock(list);
   const timestamp = await requireTimestamp(scope);
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options);
+  const { hiddenFields } = kind.declaration;
+  const query = readQuery(parameters, context, options, { hiddenFields });
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;
