@@ -80,7 +80,8 @@ export async function deleteCollection(
   );
 }
 
-async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
+/** Runs work on backends that are open for it. */
+export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
     await prepareSchemas(backends);
@@ -90,7 +91,8 @@ async function withBackends<T>(settings: Settings, work: (backends: OpenBackends
   }
 }
 
-async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** Runs work in a unit of its own. */
+export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   const session = new Session(backends, silent);
   try {
     const result = await work(await session.writer());

@@ -1,10 +1,11 @@
 // Finds the plugins that the settings name and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { accounts } from '../plugins/accounts/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import type { Settings } from '../settings/settings.ts';
 
-const builtIn: readonly Plugin[] = [defaultBucket, flush];
+const builtIn: readonly Plugin[] = [defaultBucket, flush, accounts];
 
 /**
  * Sets up the included plugins, each once, in the order of the setting and then of the list.

@@ -20,12 +20,12 @@ export function createPolicies(
     for (const [name, factory] of Object.entries(policies ?? {})) factories.set(name, factory);
   }
   return settings.get('multiauth.policies').map((name) => {
-    const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name);
+    const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name, factories);
     const factory = factories.get(use.slice(use.lastIndexOf('.') + 1));
     if (factory === undefined) {
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
-          `use one of ${[...factories.keys()].join(', ')}.`,
+          `use one of ${[...factories.keys()].join(', ')}${name === 'account' ? ', or include the plugin accounts' : ''}.`,
       );
     }
     return factory({
@@ -37,6 +37,8 @@ export function createPolicies(
   });
 }
 
-function defaultUse(name: string): string {
+/** The policies that every deployment calls the same need not be spelled out. */
+function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
+  if (name === 'account' && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
 }

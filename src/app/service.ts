@@ -18,6 +18,7 @@ import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
+import { openMailer } from './mail.ts';
 import { createPolicies } from './policies.ts';
 import { setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
@@ -68,7 +69,8 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
   const { settings, logger, clock } = options;
   const { cache } = backends;
   const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
-  const host = { settings, stores: backends, cache, clock, logger, documentationUrl };
+  const mailer = openMailer(settings, logger);
+  const host = { settings, stores: backends, cache, clock, logger, mailer, documentationUrl };
   const parts = setUpPlugins(settings, options.plugins ?? [], host);
   for (const line of settings.findUnknownKeys()) logger.warn(line);
   const policies = createPolicies(settings, cache, parts);
@@ -100,7 +102,12 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix: engine.versionPrefix }),
-    ...resourceEndpoints(kinds.values(), engine, ofKinds),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap((part) => part.actions ?? []),
+    ),
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
@@ -139,6 +146,7 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
     answer: async (request) => (await runRequest(runner, request)).response,
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
+      await mailer.close();
       await backends.close();
     },
   };

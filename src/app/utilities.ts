@@ -11,6 +11,7 @@ import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability } from '../http/views/root.ts';
+import { userDataEndpoint } from '../http/views/user-data.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -76,6 +77,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       policies,
       endpoints: options.endpoints,
     }),
+    userDataEndpoint({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
     ...(hasPermissions
       ? [
           permissionsEndpoint({

@@ -28,7 +28,7 @@ export class ReadonlyError extends BackendError {}
 
 /** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
 export class BackendUnavailable extends BackendError {
-  /** `storage`, `permission` or `cache`. */
+  /** `storage`, `permission`, `cache`, `mail`, or what else could not be reached. */
   readonly backend: string;
 
   constructor(backend: string, message: string, options?: ErrorOptions) {

@@ -121,7 +121,7 @@ export class Dispatcher {
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
-    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
+    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request, outer.session, found.below);
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
     const refusedOrigin = cors.checkOrigin(request.headers);

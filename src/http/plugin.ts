@@ -5,6 +5,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Mailer } from '../contracts/mailer.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ResourceKind } from '../engine/kind.ts';
@@ -22,6 +23,8 @@ export interface PluginHost {
   readonly cache: CacheBackend;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Set up when it is first used. */
+  readonly mailer: Mailer;
   /** Link into the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;
 }

@@ -119,6 +119,7 @@ function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): Ser
     headers,
     body: Buffer.isBuffer(body) ? RequestBody.ofBytes(body, options.json) : RequestBody.none,
     origin: `${options.scheme ?? incoming.protocol}://${options.host ?? hostOf(incoming)}`,
+    clientAddress: incoming.ip,
     id: requestId(headers['x-request-id']),
   };
 }
