@@ -25,6 +25,6 @@ export async function createUser(settings: Settings, { username, password }: New
   const hash = await hashPassword(password, settings.get('account_hash_cost'));
   await withBackends(settings, async (backends) => {
     await write(backends, (writer) => replaceAccount(writer, username, hash));
-    await forgetAccount(backends.cache, settings.get('userid_hmac_secret'), username);
+    await forgetAccount({ cache: backends.cache, secret: settings.get('userid_hmac_secret') }, username, 'update');
   });
 }

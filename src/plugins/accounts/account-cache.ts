@@ -24,11 +24,15 @@ export function equalDigests(value: unknown, expected: string): boolean {
   );
 }
 
-/** Forgets everything kept for an account. */
-export async function forgetAccount(cache: CacheBackend, secret: string, id: string): Promise<void> {
-  for (const use of ['verified', 'validation-key', 'reset-password'] as const) {
-    await cache.delete(cacheKey(secret, id, use));
-  }
+/** Forgets what a change of the account ends: how it logged in, and with its deletion the key that would activate it. */
+export async function forgetAccount(
+  { cache, secret }: { readonly cache: CacheBackend; readonly secret: string },
+  id: string,
+  change: 'create' | 'update' | 'delete',
+): Promise<void> {
+  await cache.delete(cacheKey(secret, id, 'verified'));
+  if (change !== 'create') await cache.delete(cacheKey(secret, id, 'reset-password'));
+  if (change === 'delete') await cache.delete(cacheKey(secret, id, 'validation-key'));
 }
 
 /** A one-time text that was used up, and how to make it usable again when the request comes to nothing. */

@@ -15,7 +15,7 @@ export interface AccountKindOptions {
   /** Absent where addresses are not validated. */
   readonly validation: Validation | undefined;
   /** Forgets what is kept for logins of the account. */
-  readonly forget: (id: string) => Promise<void>;
+  readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
 }
 
 /** Stands in the place of a hash that is not shown. Sent back, it leaves the password as it is. */
@@ -49,7 +49,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     },
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
-    afterChange: ({ new: { id } }) => forget(id),
+    afterChange: ({ action, new: { id } }) => forget(id, action),
   };
 }
 

@@ -29,7 +29,7 @@ export const accounts = definePlugin({
           hashes: new PreparedHashes(passwords),
           hidesPasswords: settings.get('account_hide_password'),
           validation,
-          forget: (id) => forgetAccount(cache, secret, id),
+          forget: (id, change) => forgetAccount({ cache, secret }, id, change),
         }),
       ],
       actions: validation?.actions ?? [],
