@@ -72,7 +72,17 @@ export async function deleteCollection(
       const ids = { bucket_id: bucket, collection_id: collection };
       const { old, tombstone } = deletion;
       await cascade(
-        { action: 'delete', kind: 'collection', list, uri, ids, old, new: tombstone, caller: anonymous },
+        {
+          action: 'delete',
+          kind: 'collection',
+          list,
+          uri,
+          ids,
+          old,
+          new: tombstone,
+          permissions: {},
+          caller: anonymous,
+        },
         writer,
       );
       return 'done';

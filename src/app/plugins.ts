@@ -1,28 +1,73 @@
-// Finds the plugins that the settings name and lets them say what they add.
+// Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { accounts } from '../plugins/accounts/index.ts';
+import { admin } from '../plugins/admin/index.ts';
+import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
+import { openid } from '../plugins/openid/index.ts';
 import type { Settings } from '../settings/settings.ts';
+import { loadModule, messageOf } from './modules.ts';
 
-const builtIn: readonly Plugin[] = [defaultBucket, flush, accounts];
+/** Those that come with the software, by whose names `includes` asks for them. */
+export const builtInPlugins: readonly Plugin[] = [accounts, admin, changes, defaultBucket, flush, openid];
 
 /**
- * Sets up the included plugins, each once, in the order of the setting and then of the list.
+ * The included plugins, each once, in the order of the setting and then of the list.
  *
- * @throws Error for an unknown name
+ * @throws Error for a name that is neither built in nor a module that exports a plugin
  */
-export function setUpPlugins(settings: Settings, further: readonly Plugin[], host: PluginHost): readonly PluginParts[] {
-  const included = settings.get('includes').map(findPlugin);
+export async function findPlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
+  const included: Plugin[] = [];
+  for (const name of settings.get('includes')) included.push(await findPlugin(name));
   if (settings.get('flush_endpoint_enabled')) included.push(flush);
-  return [...new Set([...included, ...further])].map((plugin) => plugin.setup(host));
+  const plugins = [...new Set([...included, ...further])];
+  const names = plugins.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`Two plugins have the name ${twice}.`);
+  return plugins;
 }
 
-function findPlugin(name: string): Plugin {
-  const plugin = builtIn.find((candidate) => candidate.name === name);
-  if (plugin === undefined) {
-    const known = builtIn.map((candidate) => candidate.name).join(', ');
-    throw new Error(`includes names the plugin ${name}, which this version does not have; it has ${known}.`);
+/**
+ * Lets the plugins say what they add, one after the other.
+ *
+ * @throws Error naming the plugin that could not be set up, with its reason
+ */
+export async function setUpPlugins(plugins: readonly Plugin[], host: PluginHost): Promise<readonly PluginParts[]> {
+  const parts: PluginParts[] = [];
+  for (const plugin of plugins) {
+    try {
+      parts.push(await plugin.setup(host));
+    } catch (error) {
+      throw new Error(`The plugin ${plugin.name} could not be set up: ${messageOf(error)}`, { cause: error });
+    }
   }
-  return plugin;
+  return parts;
+}
+
+async function findPlugin(name: string): Promise<Plugin> {
+  const known = builtInPlugins.find((candidate) => candidate.name === name);
+  if (known !== undefined) return known;
+  let module: Record<string, unknown>;
+  try {
+    module = await loadModule(name);
+  } catch (error) {
+    const names = builtInPlugins.map((candidate) => candidate.name).join(', ');
+    throw new Error(`includes names ${name}, which is none of ${names}. ${messageOf(error)}`, { cause: error });
+  }
+  for (const candidate of [module['default'], module['plugin']]) if (isPlugin(candidate)) return candidate;
+  throw new Error(
+    `includes names ${name}, but that module exports no plugin: export one, made with definePlugin({ name, setup }), as default.`,
+  );
+}
+
+function isPlugin(value: unknown): value is Plugin {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'setup' in value &&
+    typeof value.setup === 'function'
+  );
 }

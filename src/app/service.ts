@@ -1,9 +1,13 @@
 // The composition root: settings in, running service out. Everything is put together here and nowhere else.
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
-import { compileKinds } from '../engine/compiled-kind.ts';
+import type { IdGenerator } from '../core/objects/ids.ts';
+import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import { Subscribers } from '../engine/events/subscriber.ts';
+import { withAddedPermissions } from '../engine/kind.ts';
+import { Objects } from '../engine/objects.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
@@ -11,18 +15,21 @@ import { Cors } from '../http/cors.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { createRouter } from '../http/router.ts';
-import { runRequest } from '../http/runner.ts';
+import { runRequest, type RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
+import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
+import { createListeners } from './listeners.ts';
 import { openMailer } from './mail.ts';
+import { messageOf } from './modules.ts';
 import { createPolicies } from './policies.ts';
-import { setUpPlugins } from './plugins.ts';
+import { findPlugins, setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
-import { utilityEndpoints, type Capabilities } from './utilities.ts';
+import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
 
 export interface ServiceOptions {
   readonly settings: Settings;
@@ -53,10 +60,12 @@ export interface Service {
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock } = options;
+  const plugins = await findPlugins(settings, options.plugins ?? []);
+  settings.check(tablesOf(plugins));
   const backends = await openBackends(settings, clock);
   try {
     await prepareSchemas(backends);
-    return assemble({ ...options, clock }, backends);
+    return await assemble({ settings, logger, clock }, plugins, backends);
   } catch (error) {
     await backends.close();
     throw error;
@@ -65,43 +74,57 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function assemble(options: ServiceOptions & { readonly clock: Clock }, backends: OpenBackends): Service {
-  const { settings, logger, clock } = options;
+async function assemble(
+  { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
+  plugins: readonly Plugin[],
+  backends: OpenBackends,
+): Promise<Service> {
   const { cache } = backends;
+  const engine = engineOptions(settings, cache, clock);
+  const { versionPrefix } = engine;
   const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
+  // Plugins are made before the kinds, some of which are theirs.
+  const kinds = new Map<string, CompiledKind>();
+  const objects = new Objects(kinds, engine);
   const mailer = openMailer(settings, logger);
-  const host = { settings, stores: backends, cache, clock, logger, mailer, documentationUrl };
-  const parts = setUpPlugins(settings, options.plugins ?? [], host);
-  for (const line of settings.findUnknownKeys()) logger.warn(line);
-  const policies = createPolicies(settings, cache, parts);
+  const stores = backends;
+  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
+  const parts = await setUpPlugins(plugins, host);
+  warnOfUnknownKeys(settings, plugins, logger);
+  const policies = createPolicies(host, parts);
 
-  const ofKinds = kindSettings(settings);
+  const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
   const shareable = backends.hasPermissions ? builtInKinds(resources) : [];
-  const kinds = compileKinds([...shareable, ...parts.flatMap((part) => part.kinds ?? [])], ofKinds);
+  const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
+  const added = parts.flatMap((part) => part.permissions ?? []);
+  for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
   if (!backends.hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {
     throw new Error('permission_backend is empty, but shareable resources need one.');
   }
-  const engine = engineOptions(settings, cache, clock);
+  const listeners = await createListeners(host, parts, new Set(kinds.keys()));
 
   const endpoints: Endpoint[] = [];
   endpoints.push(
     ...utilityEndpoints({
       settings,
+      publicSettings: publicSettings(settings, tablesOf(plugins)),
       logger,
       kinds,
       engine,
       policies,
       capabilities: collectCapabilities(parts),
+      showsPermissions:
+        settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
       userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
       checks: healthChecks(backends, settings, parts),
       endpoints: () => endpoints,
       documentationUrl,
     }),
-    batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix: engine.versionPrefix }),
+    batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
     ...resourceEndpoints(
       kinds.values(),
       engine,
@@ -111,7 +134,6 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
-  const { versionPrefix } = engine;
   const eos = settings.get('eos');
   const dispatcher = new Dispatcher({
     router: createRouter(endpoints),
@@ -135,8 +157,26 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
     readonly: settings.get('readonly'),
     unversionedPaths: new Set(['/__heartbeat__', '/__lbheartbeat__', '/__version__']),
   });
-  const runner = { dispatcher, stores: backends, policies, logger };
+  const runner: RunnerOptions = {
+    dispatcher,
+    stores: backends,
+    subscribers: new Subscribers([...parts.flatMap((part) => part.subscribers ?? []), ...listeners.subscribers]),
+    policies,
+    principals: parts.flatMap(({ principals }) => (principals === undefined ? [] : [principals])),
+    logger,
+  };
   const server = createServer({ runner, dispatcher, logger, ...serverLimits(settings) });
+  const stop = async (): Promise<void> => {
+    await listeners.stop();
+    for (const part of parts.toReversed()) await part.stop?.();
+  };
+  try {
+    await startAll(plugins, parts);
+    await listeners.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     settings,
     async listen() {
@@ -146,10 +186,36 @@ function assemble(options: ServiceOptions & { readonly clock: Clock }, backends:
     answer: async (request) => (await runRequest(runner, request)).response,
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
+      await stop();
       await mailer.close();
       await backends.close();
     },
   };
+}
+
+/** @throws Error naming the plugin that could not be started, with its reason */
+async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
+  for (const [index, part] of parts.entries()) {
+    try {
+      await part.start?.();
+    } catch (error) {
+      throw new Error(`The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}
+
+function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
+  return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
+}
+
+function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logger: Logger): void {
+  const families = plugins.flatMap((plugin) => plugin.families ?? []);
+  for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
+}
+
+function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
+  const added = new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
+  return (name) => added.get(name);
 }
 
 function collectCapabilities(parts: readonly PluginParts[]): Capabilities {

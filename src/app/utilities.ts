@@ -1,6 +1,6 @@
 // The endpoints beside the resources: root view, health, version, description, permissions.
 import { fileURLToPath } from 'node:url';
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Caller } from '../engine/caller.ts';
@@ -9,21 +9,26 @@ import type { Endpoint } from '../engine/endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
+import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
-import { rootEndpoint, type Capability } from '../http/views/root.ts';
+import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
 import { userDataEndpoint } from '../http/views/user-data.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
+import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export type Capabilities = Map<string, Capability>;
+export type Capabilities = Map<string, Capability | CurrentCapability>;
 
 export interface UtilityOptions {
   readonly settings: Settings;
+  readonly publicSettings: JsonObject;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
   readonly policies: readonly AuthenticationPolicy[];
   readonly capabilities: Capabilities;
+  /** Whether there is `GET /permissions`. */
+  readonly showsPermissions: boolean;
   readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
   readonly checks: ReadonlyMap<string, HealthCheck>;
   /** All endpoints of the service, for its description. */
@@ -33,7 +38,7 @@ export interface UtilityOptions {
 
 export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
   const { settings, kinds, engine, policies } = options;
-  const hasPermissions = settings.get('experimental_permissions_endpoint');
+  const { showsPermissions } = options;
   return [
     rootEndpoint({
       projectName: settings.get('project_name'),
@@ -46,7 +51,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
           ? null
           : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
       endOfService: settings.get('eos')?.text,
-      publicSettings: publicSettings(settings),
+      publicSettings: options.publicSettings,
       capabilities: coreCapabilities(options),
       userInfo: options.userInfo,
       isReadonly: settings.get('readonly'),
@@ -77,8 +82,17 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       policies,
       endpoints: options.endpoints,
     }),
+    openApiEndpoint({
+      projectName: settings.get('project_name'),
+      projectDocs: settings.get('project_docs'),
+      httpApiVersion: settings.get('http_api_version'),
+      versionPrefix: engine.versionPrefix,
+      policies,
+      kinds,
+      endpoints: options.endpoints,
+    }),
     userDataEndpoint({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
-    ...(hasPermissions
+    ...(showsPermissions
       ? [
           permissionsEndpoint({
             kinds,
@@ -100,16 +114,38 @@ function shipped(name: string): string {
   return fileURLToPath(new URL(`../../assets/${name}`, import.meta.url));
 }
 
-/** Settings that clients adapt to; an unlimited batch is shown as 0. */
-function publicSettings(settings: Settings): JsonObject {
+/**
+ * Settings that clients adapt to, those of plugins included; an unlimited batch is shown as 0.
+ *
+ * @param tables of plugins
+ */
+export function publicSettings(settings: Settings, tables: readonly SettingsTable[]): JsonObject {
+  const shown = tables.flatMap((table) => {
+    const values: Readonly<Record<string, unknown>> = settings.read(table);
+    return Object.entries(table).flatMap(([key, row]) =>
+      row.isPublic ? [[key, shownValue(values[key])] as const] : [],
+    );
+  });
   return {
+    ...Object.fromEntries(shown),
     readonly: settings.get('readonly'),
     explicit_permissions: settings.get('explicit_permissions'),
     batch_max_requests: settings.get('batch_max_requests') ?? 0,
   };
 }
 
-function coreCapabilities({ settings, policies, capabilities, documentationUrl }: UtilityOptions): Capabilities {
+function shownValue(value: unknown): JsonValue {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.map(formatValue) : formatValue(value);
+}
+
+function coreCapabilities({
+  settings,
+  policies,
+  capabilities,
+  showsPermissions,
+  documentationUrl,
+}: UtilityOptions): Capabilities {
   const all: Capabilities = new Map(capabilities);
   const add = (key: string, description: string): void => {
     if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
@@ -119,7 +155,7 @@ function coreCapabilities({ settings, policies, capabilities, documentationUrl }
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }
-  if (settings.get('experimental_permissions_endpoint')) {
+  if (showsPermissions) {
     add('permissions_endpoint', 'GET /permissions lists what the caller may do.');
   }
   return all;

@@ -1,6 +1,8 @@
 // How a request tells who sends it. Policies are asked in the configured order; the first that returns an id wins.
-import type { JsonValue } from '../base/json.ts';
+import type { Clock } from '../base/clock.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CacheBackend } from './cache.ts';
+import type { Logger } from './logger.ts';
 
 /** The part of a request that identity may come from. Header names are lower-case. */
 export interface Credentials {
@@ -26,6 +28,14 @@ export interface OnceIdentity {
   readonly giveBack: () => Promise<void>;
 }
 
+/** Who somebody is, for policies that know more than an id. */
+export interface Identity {
+  /** The user id without prefix. */
+  readonly id: string;
+  /** What is known about the user; plugins may show it to the user. */
+  readonly profile?: JsonObject;
+}
+
 export interface AuthenticationPolicy {
   /** Prefix of its user ids, `basicauth`. */
   readonly name: string;
@@ -34,11 +44,12 @@ export interface AuthenticationPolicy {
   /** `false` when it looks at other headers than `Authorization`, and so is asked without that one too. */
   readonly usesAuthorizationHeader?: boolean;
   /**
-   * The user id without prefix, or `undefined` when the credentials are absent, malformed or wrong.
+   * The user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
+   * wrong.
    *
    * @throws BackendUnavailable when the credentials cannot be checked now (503, never a 401)
    */
-  authenticate(credentials: Credentials): Promise<string | undefined>;
+  authenticate(credentials: Credentials): Promise<string | Identity | undefined>;
   /**
    * The user whom the credentials make of the sender for this one request, or `undefined`. Asked before `authenticate`,
    * for each entry of a batch anew.
@@ -46,13 +57,19 @@ export interface AuthenticationPolicy {
   authenticateOnce?(credentials: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined>;
 }
 
-/** What a policy is made from. `parameter` reads `multiauth.policy.<name>.<parameter>`. */
+/** What a policy is made from. */
 export interface PolicyContext {
+  /** Lower-case. */
   readonly name: string;
+  /** Reads `multiauth.policy.<name>.<parameter>`. */
   readonly parameter: (name: string) => string | undefined;
+  /** Parameters that a file or the command line gives, to tell misspelt ones. */
+  readonly givenParameters: readonly string[];
   /** Secret that user ids are derived with. */
   readonly secret: string;
   readonly cache: CacheBackend;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export type PolicyFactory = (context: PolicyContext) => AuthenticationPolicy;

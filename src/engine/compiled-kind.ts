@@ -11,6 +11,8 @@ import type { ResourceKind } from './kind.ts';
 
 /** How settings reach the kinds; answers are read once. */
 export interface KindSettings {
+  /** Generators beside the built-in ones, by name. */
+  readonly idGenerator?: (name: string) => IdGenerator | undefined;
   /** Value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
@@ -32,6 +34,8 @@ export interface CompiledKind {
   /** URI of the object whose id is among the ids. */
   readonly objectUri: (ids: PathIds) => string;
   readonly listKey: (ids: PathIds, caller: Caller) => ListKey;
+  /** The rule for any permission on an object of the kind, such as one that a plugin has added. */
+  readonly rule: (permission: string) => AccessRule;
   readonly rules: {
     readonly readList: AccessRule;
     readonly writeList: AccessRule;
@@ -82,6 +86,7 @@ function compileKind(
   const above = kind.parent ?? '';
   const readList = ruleOn(above, 'read');
   const writeList = ruleOn(above, 'write');
+  const added = new Map<string, AccessRule>();
   return {
     name: kind.name,
     declaration: kind,
@@ -95,6 +100,12 @@ function compileKind(
     listKey: isShareable
       ? compileListKey(kind.name, parent)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
+    rule(permission) {
+      const rule = added.get(permission) ?? ruleOn(kind.name, permission);
+      // Names come from code, never from requests, so the map stays small.
+      added.set(permission, rule);
+      return rule;
+    },
     rules: {
       readList: kind.ownerOf === undefined ? readList : { ...readList, principals: union(readList, writeList) },
       writeList,
@@ -113,7 +124,7 @@ function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenera
   const custom = kind.customIds;
   const setting =
     settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
-  const generator = custom ?? findIdGenerator(setting);
+  const generator = custom ?? settings.idGenerator?.(setting) ?? findIdGenerator(setting);
   if (generator === undefined) {
     throw new Error(
       `${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`,

@@ -18,7 +18,7 @@ export interface Operation {
 export interface Endpoint {
   /** Name for logs and metrics, `record-plural`, `batch`. */
   readonly name: string;
-  /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`. */
+  /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`; `{*}` at the end is any path. */
   readonly path: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
   /**

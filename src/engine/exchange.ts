@@ -24,32 +24,51 @@ export interface ServiceRequest {
 export interface ServiceResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Text of the body, `''` for none. JSON unless a `Content-Type` header says otherwise. */
+  /**
+   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. Files come as bytes, or piece
+   * by piece.
+   */
+  readonly body: ResponseBody;
+}
+
+export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/** A response as a resource gives it, and a batch can hold it. */
+export interface TextResponse extends ServiceResponse {
   readonly body: string;
+}
+
+interface BodySource {
+  readonly text?: string;
+  readonly value?: JsonValue;
+  readonly limits?: JsonLimits;
+  readonly stream?: AsyncIterable<Uint8Array>;
 }
 
 /** A request body that is parsed when first needed. */
 export class RequestBody {
-  static readonly none: RequestBody = new RequestBody('', undefined, undefined);
+  static readonly none: RequestBody = new RequestBody({ text: '' });
 
   readonly #text: string | undefined;
   readonly #limits: JsonLimits | undefined;
+  readonly #stream: AsyncIterable<Uint8Array> | undefined;
   #value: JsonValue | undefined;
   #error: JsonSyntaxError | undefined;
 
-  private constructor(text: string | undefined, value: JsonValue | undefined, limits: JsonLimits | undefined) {
+  private constructor({ text, value, limits, stream }: BodySource) {
     this.#text = text;
     this.#value = value;
     this.#limits = limits;
+    this.#stream = stream;
   }
 
   /** Of bytes sent by a client; invalid UTF-8 is found out when it is parsed. */
   static ofBytes(bytes: Uint8Array, limits: JsonLimits): RequestBody {
     if (bytes.length === 0) return RequestBody.none;
     try {
-      return new RequestBody(utf8.decode(bytes), undefined, limits);
+      return new RequestBody({ text: utf8.decode(bytes), limits });
     } catch {
-      const body = new RequestBody(undefined, undefined, limits);
+      const body = new RequestBody({ limits });
       body.#error = new JsonSyntaxError('the body is not valid UTF-8');
       return body;
     }
@@ -57,7 +76,19 @@ export class RequestBody {
 
   /** Of a value that was part of an outer body, such as an entry of a batch. */
   static ofValue(value: JsonValue): RequestBody {
-    return new RequestBody(undefined, value, undefined);
+    return new RequestBody({ value });
+  }
+
+  /** Of a form with files, which is too large to be held as a whole. */
+  static ofStream(stream: AsyncIterable<Uint8Array>): RequestBody {
+    const body = new RequestBody({ stream });
+    body.#error = new JsonSyntaxError('the body is a form and not JSON');
+    return body;
+  }
+
+  /** The bytes of a form with files as they arrive; can be read once. `undefined` for bodies of other types. */
+  get stream(): AsyncIterable<Uint8Array> | undefined {
+    return this.#stream;
   }
 
   get isEmpty(): boolean {
@@ -91,7 +122,7 @@ export class RequestBody {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** A JSON response. */
-export function jsonResponse(status: number, value: JsonValue, headers: ResponseHeaders = {}): ServiceResponse {
+export function jsonResponse(status: number, value: JsonValue, headers: ResponseHeaders = {}): TextResponse {
   return { status, headers, body: formatJson(value) };
 }
 

@@ -1,10 +1,12 @@
 // The declaration every kind of object makes of itself: buckets, groups, collections, records, and whatever plugins
 // add. Endpoints, permissions, queries, preconditions and deletion follow from it.
 import type { JsonObject } from '../base/json.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ErrorKey } from '../core/errors.ts';
+import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
-import type { PermissionDeclaration } from '../core/permissions/inheritance.ts';
+import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { Caller } from './caller.ts';
 import type { Context, PathIds } from './context.ts';
 import type { Session, Writer } from './session.ts';
@@ -34,7 +36,7 @@ export interface Viewer {
 
 /** A change that has been written, inside the transaction. */
 export interface Change {
-  readonly action: 'create' | 'update' | 'delete';
+  readonly action: ChangeAction;
   readonly kind: string;
   readonly list: ListKey;
   readonly uri: string;
@@ -42,7 +44,18 @@ export interface Change {
   readonly ids: PathIds;
   readonly old: StoredObject | undefined;
   readonly new: StoredEntry;
+  /** Entries on the object after the change; none for user resources and deleted objects. */
+  readonly permissions: ObjectPermissions;
   readonly caller: Caller;
+}
+
+/** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */
+export interface AddedPermission {
+  /** Name of the kind, `record`. */
+  readonly kind: string;
+  readonly name: string;
+  /** Entries any of which grants it, on the object itself or on those in its path. */
+  readonly grantedBy: readonly GrantingEntry[];
 }
 
 export interface ResourceKind {
@@ -92,4 +105,28 @@ export interface ResourceKind {
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
   /** Seconds for which anonymous answers may be cached; `undefined`: not at all. */
   readonly cacheSeconds?: (context: Context) => Promise<number | undefined>;
+}
+
+/**
+ * The kinds with permissions that others have added to them.
+ *
+ * @throws Error for a kind that does not exist, carries no permissions, or has that permission already
+ */
+export function withAddedPermissions(
+  kinds: readonly ResourceKind[],
+  added: readonly AddedPermission[],
+): readonly ResourceKind[] {
+  return added.reduce<readonly ResourceKind[]>((known, { kind: name, name: permission, grantedBy }) => {
+    const kind = known.find((candidate) => candidate.name === name);
+    const own = kind?.permissions;
+    if (kind === undefined || own === undefined) {
+      throw new Error(`The permission ${permission} is added to ${name}, which is no kind with permissions.`);
+    }
+    if (own.names.includes(permission)) throw new Error(`The permission ${permission} of ${name} is declared twice.`);
+    const permissions = {
+      names: [...own.names, permission],
+      granted: { ...own.granted, [permission]: grantedBy },
+    };
+    return known.map((candidate) => (candidate === kind ? { ...kind, permissions } : candidate));
+  }, kinds);
 }

@@ -6,6 +6,8 @@ import type { PermissionBackend, PermissionReader, PermissionWriter } from '../c
 import type { ListKey } from '../core/objects/stored.ts';
 import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import { EventQueue } from './events/queue.ts';
+import { Subscribers } from './events/subscriber.ts';
 
 export interface Stores {
   readonly storage: StorageBackend;
@@ -22,7 +24,16 @@ export interface Writer extends Reader {
   readonly permission: PermissionWriter;
 }
 
+export interface SessionOptions {
+  /** Lists over which an earlier attempt at the same work lost a race; locked before all others. */
+  readonly contended?: readonly ListKey[];
+  /** Who hears of what happens; default nobody. */
+  readonly subscribers?: Subscribers;
+}
+
 export class Session {
+  /** What happened so far, for those who want to hear of it. */
+  readonly events: EventQueue;
   readonly #stores: Stores;
   readonly #logger: Logger;
   readonly #contended: readonly ListKey[];
@@ -32,11 +43,11 @@ export class Session {
   #onAbandon: Task[] = [];
   #doomed = false;
 
-  /** @param contended lists over which an earlier attempt at the same work lost a race; locked before all others */
-  constructor(stores: Stores, logger: Logger, contended: readonly ListKey[] = []) {
+  constructor(stores: Stores, logger: Logger, { contended = [], subscribers = Subscribers.none }: SessionOptions = {}) {
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
+    this.events = new EventQueue(subscribers);
   }
 
   /** Reads: the transaction's own view once there is one, else committed state. */
@@ -74,6 +85,11 @@ export class Session {
   /** Runs when nothing of this will be kept, to take back what was done outside of the transaction. */
   onAbandon(task: Task): void {
     this.#onAbandon.push(task);
+  }
+
+  /** Whether nothing of this will be committed. */
+  get isDoomed(): boolean {
+    return this.#doomed;
   }
 
   /** From here on nothing will be committed, although the remaining entries of a batch are still answered. */

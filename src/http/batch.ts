@@ -10,6 +10,7 @@ import {
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,
+  type TextResponse,
 } from '../engine/exchange.ts';
 import { parseTarget } from './target.ts';
 
@@ -50,23 +51,38 @@ const maxAnswerChars = 200_000_000;
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
   let chars = 0;
-  for (const entry of parseBatch(context.request.body, options)) {
-    let request = entryRequest(context.request, entry);
+  const requests = parseBatch(context.request.body, options).map((entry) => entryRequest(context.request, entry));
+  await context.authenticate(requests);
+  for (const first of requests) {
+    let request = first;
     let response = await context.dispatch(request);
-    if (response.status === 307) {
-      const location = response.headers['Location'] as string;
-      request = { ...request, target: location.slice(request.origin.length) };
+    const target = findOwnTarget(request, response);
+    if (target !== undefined) {
+      request = { ...request, target };
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
-    chars += response.body.length;
+    const { body } = response;
+    if (typeof body !== 'string') {
+      context.session.doom();
+      throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
+    }
+    chars += body.length;
     if (chars > maxAnswerChars) {
       context.session.doom();
       throw new ServiceError('requestTooLarge', { message: 'The answers to this batch are too large together.' });
     }
-    parts.push(formatEntryResponse(request, response));
+    parts.push(formatEntryResponse(request, { ...response, body }));
   }
   return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
+}
+
+/** Where a redirect leads inside this service; `undefined` for other answers, and for redirects to elsewhere. */
+function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceResponse): string | undefined {
+  const location = headers['Location'];
+  if (status !== 307 || typeof location !== 'string' || !location.startsWith(`${origin}/`)) return undefined;
+  // What must not be stored is meant for the client alone.
+  return headers['Cache-Control'] === 'no-store' ? undefined : location.slice(origin.length);
 }
 
 /**
@@ -199,7 +215,7 @@ function entryRequest(outer: ServiceRequest, entry: Entry): ServiceRequest {
   return { ...outer, method: entry.method, target: entry.target, headers, body };
 }
 
-function formatEntryResponse(request: ServiceRequest, response: ServiceResponse): string {
+function formatEntryResponse(request: ServiceRequest, response: TextResponse): string {
   const isJson = response.headers['Content-Type'] === 'application/json';
   const text = request.method === 'HEAD' ? '' : response.body;
   const body = text === '' || !isJson ? JSON.stringify(text) : text;

@@ -1,19 +1,31 @@
 // From request headers to the caller: the configured policies are asked in their order, the first success wins.
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
-import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
 import { JsonSyntaxError, type JsonValue } from '../base/json.ts';
-import type { ServiceRequest } from '../engine/exchange.ts';
-import type { Session } from '../engine/session.ts';
+import type { AuthenticationPolicy, Identity } from '../contracts/authentication.ts';
+import { BackendUnavailable } from '../contracts/errors.ts';
+import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
+import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
+import type { Reader, Session } from '../engine/session.ts';
+
+/** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
+export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
+
+/** A user id with prefix, and what the policy knows beside it. */
+type Known = Identity & { readonly userId: string };
 
 /** Resolves callers for one outer request; each set of credentials once, so that a batch sees one state of groups. */
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
+  readonly #sources: readonly PrincipalSource[];
+  readonly #known = new Map<string, Promise<Known | undefined>>();
   readonly #resolved = new Map<string, Caller>();
+  /** Policies that could not check credentials. They are not asked again, so that a batch waits for them once. */
+  readonly #failed = new Map<AuthenticationPolicy, BackendUnavailable>();
 
   #userId: string | undefined;
 
-  constructor(policies: readonly AuthenticationPolicy[]) {
+  constructor(policies: readonly AuthenticationPolicy[], sources: readonly PrincipalSource[] = []) {
     this.#policies = policies;
+    this.#sources = sources;
   }
 
   /** Of the first authenticated caller, for logs. */
@@ -26,50 +38,105 @@ export class Identities {
    * credentials, unless there were too many.
    *
    * @param path decoded, without the version prefix
-   * @throws ServiceError clientAtCapacity
+   * @throws BackendUnavailable when the credentials cannot be checked now; ServiceError clientAtCapacity
    */
   async resolve(request: ServiceRequest, session: Session, path: string): Promise<Caller> {
     const { headers } = request;
+    if (this.#isAnonymous(headers)) return anonymous;
+    const once = await this.#findOnce(request, session, path);
+    if (once !== undefined) return this.#toCaller(once, session);
     const credentials = headers['authorization'];
-    if (credentials === undefined && this.#policies.every((policy) => policy.usesAuthorizationHeader !== false)) {
-      return anonymous;
-    }
-    const once = await this.#authenticateOnce(request, session, path);
-    if (once !== undefined) return once;
-    const key = credentials ?? '';
-    let caller = this.#resolved.get(key);
+    let caller = this.#resolved.get(credentials ?? '');
     if (caller === undefined) {
-      caller = await this.#authenticate(request, session);
-      if (credentials !== undefined) this.#resolved.set(key, caller);
+      caller = await this.#toCaller(await this.#find(request), session);
+      if (credentials !== undefined) this.#resolved.set(credentials, caller);
     }
     return caller;
   }
 
-  async #authenticate({ headers, clientAddress: address }: ServiceRequest, session: Session): Promise<Caller> {
-    for (const policy of this.#policies) {
-      const id = await policy.authenticate({ headers, address });
-      if (id !== undefined) return this.#toCaller(policy, id, session);
+  /** Asks the policies now, and keeps what they say for `resolve`. Never fails. */
+  async prepare(all: readonly ServiceRequest[]): Promise<void> {
+    for (const request of all) {
+      // One after another: a policy that fails is asked once, not once for each entry.
+      if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
     }
-    return anonymous;
+  }
+
+  #isAnonymous(headers: RequestHeaders): boolean {
+    return (
+      headers['authorization'] === undefined &&
+      this.#policies.every((policy) => policy.usesAuthorizationHeader !== false)
+    );
+  }
+
+  #find(request: ServiceRequest): Promise<Known | undefined> {
+    const credentials = request.headers['authorization'];
+    if (credentials === undefined) return this.#authenticate(request);
+    let known = this.#known.get(credentials);
+    if (known === undefined) {
+      known = this.#authenticate(request);
+      this.#known.set(credentials, known);
+    }
+    return known;
+  }
+
+  async #authenticate(request: ServiceRequest): Promise<Known | undefined> {
+    let failure: BackendUnavailable | undefined;
+    for (const policy of this.#policies) {
+      try {
+        const found = await this.#ask(policy, request);
+        if (found === undefined) continue;
+        const identity = typeof found === 'string' ? { id: found } : found;
+        return { ...identity, userId: `${policy.name}:${identity.id}` };
+      } catch (error) {
+        // Somebody else may know the credentials: one that is down keeps only its own users out.
+        if (!(error instanceof BackendUnavailable)) throw error;
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return undefined;
+  }
+
+  async #ask(
+    policy: AuthenticationPolicy,
+    { headers, clientAddress: address }: ServiceRequest,
+  ): Promise<string | Identity | undefined> {
+    const earlier = this.#failed.get(policy);
+    if (earlier !== undefined) throw earlier;
+    try {
+      return await policy.authenticate({ headers, address });
+    } catch (error) {
+      if (error instanceof BackendUnavailable) this.#failed.set(policy, error);
+      throw error;
+    }
   }
 
   /** What credentials are good for once is kept for no other request. */
-  async #authenticateOnce(request: ServiceRequest, session: Session, path: string): Promise<Caller | undefined> {
+  async #findOnce(request: ServiceRequest, session: Session, path: string): Promise<Known | undefined> {
     const { headers, method, body, clientAddress: address } = request;
     for (const policy of this.#policies) {
       const readBody = (): JsonValue | undefined => (body.isEmpty ? undefined : parseQuietly(body));
       const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
       if (found === undefined) continue;
       session.onAbandon(found.giveBack);
-      return this.#toCaller(policy, found.id, session);
+      return { id: found.id, userId: `${policy.name}:${found.id}` };
     }
     return undefined;
   }
 
-  async #toCaller({ name }: AuthenticationPolicy, id: string, session: Session): Promise<Caller> {
-    const userId = `${name}:${id}`;
-    this.#userId ??= userId;
-    return authenticatedCaller(userId, await session.reader.permission.getUserPrincipals(userId));
+  async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
+    if (known === undefined) return anonymous;
+    this.#userId ??= known.userId;
+    const principals = await this.#principalsOf(known.userId, session.reader);
+    return authenticatedCaller(known.userId, principals, known.profile);
+  }
+
+  async #principalsOf(userId: string, reader: Reader): Promise<Iterable<string>> {
+    const groups = reader.permission.getUserPrincipals(userId);
+    if (this.#sources.length === 0) return groups;
+    const given = await Promise.all([groups, ...this.#sources.map((source) => source(userId, reader))]);
+    return given.flatMap((principals) => [...principals]);
   }
 }
 
@@ -81,4 +148,8 @@ function parseQuietly(body: ServiceRequest['body']): JsonValue | undefined {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
+}
+
+function ignore(): void {
+  // Whoever resolves the same credentials gets the same failure.
 }

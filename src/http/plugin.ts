@@ -6,15 +6,23 @@ import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Mailer } from '../contracts/mailer.ts';
+import type { IdGenerator } from '../core/objects/ids.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
-import type { ResourceKind } from '../engine/kind.ts';
+import type { ListenerFactory } from '../engine/events/listener.ts';
+import type { Subscriber } from '../engine/events/subscriber.ts';
+import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
+import type { Objects } from '../engine/objects.ts';
 import type { ResourceAction } from '../engine/resource-action.ts';
+import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
+import type { SettingsTable } from '../settings/definition.ts';
+import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Alias } from './alias.ts';
+import type { PrincipalSource } from './identity.ts';
 import type { HealthCheck } from './views/heartbeat.ts';
-import type { Capability } from './views/root.ts';
+import type { Capability, CurrentCapability } from './views/root.ts';
 
 /** What a plugin sees of the service it becomes part of. */
 export interface PluginHost {
@@ -25,6 +33,12 @@ export interface PluginHost {
   readonly logger: Logger;
   /** Set up when it is first used. */
   readonly mailer: Mailer;
+  /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
+  readonly objects: Objects;
+  /** Limits and keys that lists and pages are made with. */
+  readonly engine: EngineOptions;
+  /** Path that all addresses start with, `/v1`. */
+  readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;
 }
@@ -35,23 +49,45 @@ export interface PluginParts {
   readonly kinds?: readonly ResourceKind[];
   /** What else can be done with objects of a kind. */
   readonly actions?: readonly ResourceAction[];
+  /** Permissions added to kinds that are declared elsewhere. */
+  readonly permissions?: readonly AddedPermission[];
+  /** For settings such as `record_id_generator`, by name. */
+  readonly idGenerators?: Readonly<Record<string, IdGenerator>>;
   readonly endpoints?: readonly Endpoint[];
   readonly aliases?: readonly Alias[];
-  /** Features shown in the root view, by key; a key that another plugin has taken is an error at start. */
-  readonly capabilities?: Readonly<Record<string, Capability>>;
+  /**
+   * Features shown in the root view, by key; a key that another plugin has taken is an error at start. A function is
+   * asked each time, and may have nothing to show.
+   */
+  readonly capabilities?: Readonly<Record<string, Capability | CurrentCapability>>;
   /** Added to `user` in the root view. */
   readonly userInfo?: (caller: Caller) => JsonObject;
   /** Implementations for `multiauth.policy.<name>.use`, by name. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;
+  readonly principals?: PrincipalSource;
+  /** Those who hear of changes and reads. */
+  readonly subscribers?: readonly Subscriber[];
+  /** Implementations for `event_listeners.<name>.use`, by name. */
+  readonly listeners?: Readonly<Record<string, ListenerFactory>>;
+  /** Switches `GET /permissions` on. */
+  readonly showsPermissions?: boolean;
   /** Added to the heartbeat, by name. */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>;
+  /** Called before the service listens, when everything is put together. An error keeps it from starting. */
+  readonly start?: () => void | Promise<void>;
+  /** Called when nothing is in flight any more, while the backends are still there. */
+  readonly stop?: () => void | Promise<void>;
 }
 
 export interface Plugin {
-  /** By which `includes` asks for it. */
+  /** By which `includes` asks for it, when it is built in; and what messages call it. */
   readonly name: string;
+  /** Settings of its own: read together with all others, listed in messages, known when names are misspelt. */
+  readonly settings?: SettingsTable;
+  /** Settings whose names hold ids, so that no table can list them. */
+  readonly families?: readonly SettingsFamily[];
   /** Called once, before the service listens. An error keeps the service from starting. */
-  readonly setup: (host: PluginHost) => PluginParts;
+  readonly setup: (host: PluginHost) => PluginParts | Promise<PluginParts>;
 }
 
 /** Declares a plugin; the call gives editors and the compiler something to hold on to. */

@@ -14,18 +14,20 @@ export interface Router {
   find(path: string): Route | undefined;
 }
 
-/** Paths are matched letter by letter: no trailing slash, no empty segment, no other letter case is forgiven. */
+/**
+ * Paths are matched letter by letter: `{name}` is one segment, `{*}` at the end whatever follows, slashes included. No trailing slash, no empty segment, no other letter case is forgiven.
+ */
 export function createRouter(endpoints: readonly Endpoint[]): Router {
   const table = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 1_000_000 });
   for (const endpoint of endpoints) {
-    table.on('GET', endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
+    table.on('GET', endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1').replace('{*}', '*'), () => undefined, endpoint);
   }
   return {
     find(path) {
       const match = table.find('GET', encodePath(path));
       if (match === null) return undefined;
       const ids = match.params as PathIds;
-      for (const name in ids) if (ids[name] === '') return undefined;
+      for (const name in ids) if (ids[name] === '' && name !== '*') return undefined;
       return { endpoint: match.store as Endpoint, ids };
     },
   };

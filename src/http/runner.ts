@@ -6,14 +6,18 @@ import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { Identities } from './identity.ts';
+import { Identities, type PrincipalSource } from './identity.ts';
 
 export interface RunnerOptions {
   readonly dispatcher: Dispatcher;
   readonly stores: Stores;
+  /** Who hears of what requests do. */
+  readonly subscribers: Subscribers;
   readonly policies: readonly AuthenticationPolicy[];
+  readonly principals: readonly PrincipalSource[];
   readonly logger: Logger;
 }
 
@@ -27,13 +31,13 @@ export interface Answer {
 
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
-  const { dispatcher, stores, policies, logger } = options;
+  const { dispatcher, stores, subscribers, policies, principals, logger } = options;
   let contended: readonly ListKey[] = [];
   for (let attempt = 1; ;) {
-    const session = new Session(stores, logger, contended);
-    const identities = new Identities(policies);
+    const session = new Session(stores, logger, { contended, subscribers });
+    const identities = new Identities(policies, principals);
     try {
-      const response = await dispatcher.dispatch(request, { session, identities });
+      const response = await fireEvents(session, await dispatcher.dispatch(request, { session, identities }), logger);
       await session.end(response.status < 500);
       return { response, userId: identities.userId };
     } catch (error) {
@@ -49,6 +53,29 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
       await wait(Math.random() * 2 ** attempt);
     }
   }
+}
+
+/**
+ * Tells subscribers what the request did, unless it is going to be undone; those who wait for the commit are called
+ * after it.
+ *
+ * @returns the response, which subscribers may have changed
+ * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
+ */
+async function fireEvents(session: Session, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
+  if (session.events.isEmpty || session.isDoomed || response.status >= 500) return response;
+  const scope = { session, response };
+  await session.events.fire(scope);
+  for (const { name, handle } of session.events.takeAfter()) {
+    session.afterCommit(async () => {
+      try {
+        await handle();
+      } catch (error) {
+        logger.error({ err: error, subscriber: name }, 'A subscriber failed after the commit');
+      }
+    });
+  }
+  return scope.response;
 }
 
 /** What an attempt lost over may be the first of many lists that an earlier one has learned about. */

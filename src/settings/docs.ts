@@ -1,15 +1,25 @@
 // The reference page of all settings, made from the table and the families.
 import { environmentName, formatValue, type Setting, type SettingsTable } from './definition.ts';
-import { coreFamilies } from './families.ts';
+import { coreFamilies, type SettingsFamily } from './families.ts';
 import { defaultFiles } from './load.ts';
 import { profileValues } from './profile.ts';
 import { coreSettings } from './table.ts';
 
-/** The text of `docs/reference/settings.md`. */
-export function formatReference(): string {
-  const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(
-    coreSettings satisfies SettingsTable,
-  );
+/** What a plugin adds to the settings. */
+export interface AddedSettings {
+  readonly settings?: SettingsTable;
+  readonly families?: readonly SettingsFamily[];
+}
+
+/**
+ * The text of `docs/reference/settings.md`.
+ *
+ * @param plugins those that come with the software, whose settings stand after the core's
+ */
+export function formatReference(plugins: readonly AddedSettings[] = []): string {
+  const tables: readonly SettingsTable[] = [coreSettings, ...plugins.map(({ settings }) => settings ?? {})];
+  const families = [...coreFamilies, ...plugins.flatMap((plugin) => plugin.families ?? [])];
+  const entries: readonly (readonly [string, Setting<unknown>])[] = tables.flatMap((table) => Object.entries(table));
   const sections = [...new Set(entries.map(([, row]) => row.section))];
   const parts = [
     introduction(),
@@ -19,7 +29,7 @@ export function formatReference(): string {
     ]),
     '## Names that hold a kind or an id',
     'These are looked up when they are needed, in files and in the environment alike.',
-    ...coreFamilies.map(
+    ...families.map(
       ({ form, sentence }) =>
         `### ${form
           .split(', ')

@@ -109,6 +109,17 @@ export class Settings {
     return values;
   }
 
+  /**
+   * Reads all of these tables, to report everything that is wrong in any of them at once.
+   *
+   * @throws SettingsError
+   */
+  check(tables: readonly SettingsTable[]): void {
+    const report: Report = { problems: [], warnings: [] };
+    for (const table of tables) resolveTable(this.#parts.layers, table, report);
+    if (report.problems.length > 0) throw new SettingsError(report.problems);
+  }
+
   /** A line for each given name that neither the core nor the plugins know, with the nearest known one. */
   findUnknownKeys(tables: readonly SettingsTable[] = [], families: readonly SettingsFamily[] = []): readonly string[] {
     const vocabulary: Vocabulary = { tables: [coreSettings, ...tables], families };

@@ -1,7 +1,7 @@
 // Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 
-export type BackendName = 'storage' | 'permission' | 'cache';
+export type BackendName = 'storage' | 'permission' | 'cache' | 'queue';
 
 /** What the error codes of the server mean to an operator. */
 const meanings: readonly (readonly [RegExp, string])[] = [

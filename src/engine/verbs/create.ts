@@ -3,6 +3,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import { invalidParameters } from '../../core/errors.ts';
 import { emptyEnvelope, parseBody, parseEnvelope, required, splitData } from '../envelope.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
 import { requireOwnId } from '../ownership.ts';
@@ -38,11 +39,13 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
     const permissions = kind.isShareable ? await writer.permission.getObjectPermissions(kind.objectUri(ids)) : {};
+    await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);
   }
   const written = await writeObject(scope, writer, {
     id,
     old: undefined,
+    clock: state.timestamp,
     attributes,
     sentTimestamp: data.lastModified,
     permissions: () => createdPermissions(envelope.permissions),

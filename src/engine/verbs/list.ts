@@ -5,6 +5,7 @@ import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
@@ -59,6 +60,7 @@ async function countList(
 ): Promise<ServiceResponse> {
   const timestamp = await requireTimestamp(scope);
   // Tombstones are never counted, whatever the filters.
+  await announceRead(scope, [], timestamp);
   const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
   return {
     status: 200,
@@ -83,6 +85,7 @@ async function readPage(
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
   const entries = fittingEntries(page.entries);
+  await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   if (more && last !== undefined) {

@@ -46,6 +46,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const { object, permissions } = await writeObject(scope, writer, {
     id,
     old,
+    clock: state.timestamp,
     attributes,
     sentTimestamp: patched.data.lastModified,
     permissions: () => patched.permissions,

@@ -3,6 +3,7 @@ import { entryValue } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { presentObject } from '../ownership.ts';
@@ -34,6 +35,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const shown = presentObject(scope, object);
   requireMatch(preconditions, object.lastModified, shown);
+  await announceRead(scope, [object]);
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
   }

@@ -2,6 +2,7 @@
 import { formatEntry } from '../../core/objects/stored.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { requireOpenList } from '../ownership.ts';
@@ -38,7 +39,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
 
   const { filters, sort, after, limit } = query;
   const { deletions, more } = await writer.storage.deleteAll(list, { filters, sort, after, limit, ids: access.ids });
-  await finishDeletions(scope, writer, deletions);
+  await finishDeletions(scope, writer, timestamp, deletions);
+  if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
   const headers: ResponseHeaders = {
     ...timestampHeaders(newest === 0 ? timestamp : newest),

@@ -4,6 +4,8 @@ import type { Deletion } from '../../contracts/storage.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
+import { announceChanges } from '../events/announce.ts';
+import type { Change } from '../kind.ts';
 import { presentObject } from '../ownership.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
@@ -26,7 +28,7 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
   const deletion = await writer.storage.delete(list, id, { lastModified });
   if (deletion === undefined) throw missingObject(scope, id);
-  await finishDeletions(scope, writer, [deletion]);
+  await finishDeletions(scope, writer, state.timestamp, [deletion]);
   const { tombstone } = deletion;
   return {
     status: 200,
@@ -35,24 +37,30 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   };
 }
 
-/** What follows from deletions of a list: their permissions go, and the hooks of the kind run. */
+/**
+ * What follows from deletions of a list: their permissions go, the hooks of the kind run, and listeners hear of them.
+ *
+ * @param clock of the list before the deletions, as far as known
+ */
 export async function finishDeletions(
-  { kind, context, list }: Scope,
+  scope: Scope,
   writer: Writer,
+  clock: number | undefined,
   deletions: readonly Deletion[],
 ): Promise<void> {
-  const changes = deletions.map(({ old, tombstone }) => {
+  const { kind, context, list } = scope;
+  const { caller } = context;
+  const changes = deletions.map(({ old, tombstone }): Change => {
     const ids = { ...context.ids, [kind.idName]: tombstone.id };
-    return { ids, uri: kind.objectUri(ids), old, new: tombstone };
+    const uri = kind.objectUri(ids);
+    return { action: 'delete', kind: kind.name, list, uri, ids, old, new: tombstone, permissions: {}, caller };
   });
   if (kind.isShareable && changes.length > 0) {
     await writer.permission.deleteObjectPermissions(changes.map(({ uri }) => uri));
   }
   const { afterChange } = kind.declaration;
-  if (afterChange === undefined) return;
-  for (const change of changes) {
-    await afterChange({ action: 'delete', kind: kind.name, list, caller: context.caller, ...change }, writer);
-  }
+  if (afterChange !== undefined) for (const change of changes) await afterChange(change, writer);
+  announceChanges(scope, clock, changes);
 }
 
 const integer = /^(?:-?\d+|"-?\d+")$/;

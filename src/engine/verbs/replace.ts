@@ -51,6 +51,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const written = await writeObject(scope, writer, {
     id,
     old,
+    clock: state.timestamp,
     attributes: chooseAttributes(checked, old),
     sentTimestamp: data.lastModified,
     permissions: (stored) =>

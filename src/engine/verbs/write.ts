@@ -6,7 +6,8 @@ import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import type { SentData } from '../envelope.ts';
-import type { PendingWrite } from '../kind.ts';
+import { announceChanges } from '../events/announce.ts';
+import type { Change, PendingWrite } from '../kind.ts';
 import { withWriter, storePermissions } from '../object-permissions.ts';
 import { presentObject, viewerOf } from '../ownership.ts';
 import type { Scope } from '../scope.ts';
@@ -16,6 +17,8 @@ export interface Write {
   readonly id: string;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
+  /** Of the list before the write, as far as known. */
+  readonly clock: number | undefined;
   readonly attributes: JsonObject;
   /** Timestamp that the client asks for. */
   readonly sentTimestamp: SentData['lastModified'];
@@ -56,9 +59,10 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     await storePermissions(writer.permission, uri, stored, permissions);
   }
-  if (afterChange !== undefined) {
-    await afterChange({ action, kind: kind.name, list, uri, ids, old, new: object, caller: context.caller }, writer);
-  }
+  const { caller } = context;
+  const change: Change = { action, kind: kind.name, list, uri, ids, old, new: object, permissions, caller };
+  if (afterChange !== undefined) await afterChange(change, writer);
+  announceChanges(scope, write.clock, [change]);
   return { object, permissions };
 }
 

@@ -52,6 +52,8 @@ function describePolicy({ challenge }: AuthenticationPolicy): JsonObject {
 function describePaths(endpoints: readonly Endpoint[]): JsonObject {
   const paths: MutableJsonObject = {};
   for (const endpoint of endpoints) {
+    // Files are no part of the programming interface, and a path with slashes in it cannot be described.
+    if (endpoint.path.endsWith('{*}')) continue;
     const operations: MutableJsonObject = {};
     for (const [method, operation] of Object.entries(endpoint.operations)) {
       if (method !== 'HEAD') operations[method.toLowerCase()] = describeOperation(endpoint, method, operation);

@@ -9,7 +9,9 @@ import { refusal } from '../../engine/access.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context, PathIds } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
+import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import type { Change } from '../../engine/kind.ts';
 import type { EngineOptions, Scope } from '../../engine/scope.ts';
 import type { Writer } from '../../engine/session.ts';
 import { finishDeletions } from '../../engine/verbs/remove.ts';
@@ -45,7 +47,7 @@ async function deleteUserData(options: UserDataOptions, context: Context): Promi
   const principal = ids['principal']!;
   const writer = await session.writer();
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
-  await leaveGroups(options, principal, writer);
+  await leaveGroups(options, context, principal, writer);
   await writer.permission.removePrincipalFromAces(principal);
   await writer.permission.removePrincipal(principal);
   return jsonResponse(200, { data: { principal } });
@@ -115,7 +117,7 @@ async function deleteObjects(
   { kind, list, above, ids }: Doomed,
 ): Promise<void> {
   const scope: Scope = { kind, list, options: engine, context: { ...context, ids: above } };
-  await writer.storage.lock(list);
+  const { timestamp: clock } = await writer.storage.lock(list);
   for (let start = 0; start < ids.length; start += batchSize) {
     const { deletions } = await writer.storage.deleteAll(list, {
       filters: [],
@@ -123,34 +125,48 @@ async function deleteObjects(
       limit: batchSize,
       ids: ids.slice(start, start + batchSize),
     });
-    await finishDeletions(scope, writer, deletions);
+    await finishDeletions(scope, writer, clock, deletions);
   }
 }
 
 /** Takes the user out of the members of every group. */
-async function leaveGroups({ kinds }: UserDataOptions, principal: string, writer: Writer): Promise<void> {
+async function leaveGroups(
+  options: UserDataOptions,
+  context: Context,
+  principal: string,
+  writer: Writer,
+): Promise<void> {
+  const { kinds } = options;
   const parse = createUriParser(
     [...kinds.values()].map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
   );
   const held = await writer.permission.getUserPrincipals(principal);
   for (const uri of [...held].sort(compareText)) {
     const address = parse(uri);
-    const kind = address?.kind === 'group' ? kinds.get('group') : undefined;
-    if (address !== undefined && kind !== undefined) await removeMember(kind, address.ids, principal, writer);
+    const group = address?.kind === 'group' ? kinds.get('group') : undefined;
+    if (address !== undefined && group !== undefined) {
+      const list: ListKey = { kind: group.name, parent: parentOf(group, address.ids) };
+      const ids = { ...context.ids, ...address.ids };
+      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
+      await removeMember(scope, uri, principal, writer);
+    }
     await writer.permission.removeUserPrincipal(principal, uri);
   }
 }
 
-async function removeMember(kind: CompiledKind, ids: PathIds, principal: string, { storage }: Writer): Promise<void> {
-  const list: ListKey = { kind: kind.name, parent: parentOf(kind, ids) };
-  const { object } = await storage.lock(list, ids[kind.idName]);
-  const members: JsonValue | undefined = object === undefined ? undefined : getKey(object.attributes, 'members');
-  if (object === undefined || !Array.isArray(members) || !members.includes(principal)) return;
-  const attributes: MutableJsonObject = { ...object.attributes };
-  setKey(
-    attributes,
-    'members',
-    members.filter((member: JsonValue) => member !== principal),
-  );
-  await storage.update(list, object.id, formatAttributes(attributes));
+/** Without asking the schema of the group: nobody may keep a user by demanding members. */
+async function removeMember(scope: Scope, uri: string, principal: string, writer: Writer): Promise<void> {
+  const { kind, list, context } = scope;
+  const { caller, ids } = context;
+  const { object: old, timestamp: clock } = await writer.storage.lock(list, ids[kind.idName]);
+  const members: JsonValue | undefined = old === undefined ? undefined : getKey(old.attributes, 'members');
+  if (old === undefined || !Array.isArray(members) || !members.includes(principal)) return;
+  const attributes: MutableJsonObject = { ...old.attributes };
+  const kept = members.filter((member: JsonValue) => member !== principal);
+  setKey(attributes, 'members', kept);
+  const changed = await writer.storage.update(list, old.id, formatAttributes(attributes));
+  const permissions = await writer.permission.getObjectPermissions(uri);
+  const change: Change = { action: 'update', kind: kind.name, list, uri, ids, old, new: changed, permissions, caller };
+  await kind.declaration.afterChange?.(change, writer);
+  announceChanges(scope, clock, [change]);
 }

@@ -2,13 +2,15 @@
 // the plugin is what grants a personal bucket, and no schema applies to it.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Caller } from '../../engine/caller.ts';
-import type { Session } from '../../engine/session.ts';
+import type { PathIds } from '../../engine/context.ts';
+import type { Actor } from '../../engine/objects.ts';
 
 export interface Implicit {
   readonly list: ListKey;
   readonly id: string;
   readonly uri: string;
+  /** Those in the URI. */
+  readonly ids: PathIds;
   /** What it lies in, which was there a moment ago; absent: nothing. */
   readonly parent?: { readonly list: ListKey; readonly id: string };
 }
@@ -19,17 +21,23 @@ export interface Implicit {
  * @throws TransactionConflict when its parent has been deleted meanwhile, and may be created again from the start
  */
 export async function createIfMissing(
-  session: Session,
-  { list, id, uri, parent }: Implicit,
-  caller: Caller,
+  { session, caller, request }: Actor,
+  { list, id, uri, ids, parent }: Implicit,
 ): Promise<void> {
   if ((await session.reader.storage.get(list, id)) !== undefined) return;
   const { storage, permission } = await session.writer();
   if (parent !== undefined && (await storage.hold(parent.list, parent.id)) === undefined) {
     throw new TransactionConflict('the parent of an implicit object was deleted meanwhile');
   }
-  const { object } = await storage.lock(list, id);
+  const { object, timestamp: clock = 0 } = await storage.lock(list, id);
   if (object !== undefined) return;
-  await storage.create(list, id, '{}');
+  const created = await storage.create(list, id, '{}');
   await permission.addPrincipalToAce(uri, 'write', caller.principal);
+  const { kind } = list;
+  if (!session.events.wants(kind, 'create')) return;
+  const permissions = { write: [caller.principal] };
+  const change = { action: 'create', kind, list, uri, ids, old: undefined, new: created, permissions, caller } as const;
+  const timestamp = Math.max(clock, created.lastModified);
+  const { userId } = caller;
+  session.events.add({ action: 'create', kind, list, timestamp, path: uri, ids, userId, request, changes: [change] });
 }

@@ -3,7 +3,6 @@
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
-import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
@@ -20,7 +19,6 @@ export const defaultBucket = definePlugin({
   name: 'default_bucket',
   setup(host) {
     const secret = bucketSecret(host);
-    const collectionIds = findIdGenerator(host.settings.lookup('collection_id_generator') ?? 'NameGenerator');
     return {
       capabilities: {
         default_bucket: {
@@ -29,7 +27,7 @@ export const defaultBucket = definePlugin({
         },
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
-      aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host, collectionIds) }],
+      aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
     };
   },
 });
@@ -45,7 +43,6 @@ async function resolve(
   { request, path, session, caller }: AliasRequest,
   secret: string,
   host: PluginHost,
-  collectionIds: IdGenerator | undefined,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
   // Using it creates it, so that not even reading is allowed.
@@ -54,18 +51,25 @@ async function resolve(
   const below = path.slice(alias.length);
   const [, resource, childId, ...rest] = below.split('/');
   const uri = `/buckets/${id}`;
+  const ids = { bucket_id: id };
+  const actor = { session, caller, request };
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
   if (creating.includes(request.method)) {
     const isCollection = resource === 'collections' && childId !== undefined && childId !== '';
     const maxIdLength = host.settings.get('max_id_length');
-    if (isCollection && (collectionIds?.match(childId) === false || childId.length > maxIdLength)) {
+    if (isCollection && (!host.objects.kind('collection').ids.match(childId) || childId.length > maxIdLength)) {
       throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
     }
-    if (!(request.method === 'PUT' && below === '')) await createIfMissing(session, { list: buckets, id, uri }, caller);
+    if (!(request.method === 'PUT' && below === '')) await createIfMissing(actor, { list: buckets, id, uri, ids });
     if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
       const list: ListKey = { kind: 'collection', parent: uri };
-      const implicit = { list, id: childId, uri: `${uri}/collections/${childId}`, parent: { list: buckets, id } };
-      await createIfMissing(session, implicit, caller);
+      await createIfMissing(actor, {
+        list,
+        id: childId,
+        uri: `${uri}/collections/${childId}`,
+        ids: { ...ids, collection_id: childId },
+        parent: { list: buckets, id },
+      });
     }
   } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
     throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {

@@ -21,11 +21,12 @@ export const flush = definePlugin({
           operations: {
             POST: {
               id: 'create_flush',
-              async handle({ session }) {
+              async handle({ session, request }) {
                 const { storage, permission } = await session.writer();
                 await storage.flush();
                 await permission.flush();
                 await host.cache.flush();
+                session.events.addFlush({ request });
                 return jsonResponse(202, {});
               },
             },

@@ -1,0 +1,118 @@
+// The listeners that `event_listeners` names, made into subscribers.
+import { actions as knownActions, type Action } from '../core/events/payload.ts';
+import type { Listener, ListenerContext, ListenerFactory } from '../engine/events/listener.ts';
+import type { Subscriber } from '../engine/events/subscriber.ts';
+import type { PluginHost, PluginParts } from '../http/plugin.ts';
+import { list } from '../settings/readers.ts';
+import type { Settings } from '../settings/settings.ts';
+import { loadModule, messageOf } from './modules.ts';
+import { redisListener } from './redis-listener.ts';
+
+export interface ConfiguredListeners {
+  readonly subscribers: readonly Subscriber[];
+  readonly start: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Built in, by the last segment of `use`. */
+const builtIn: Readonly<Record<string, ListenerFactory>> = {
+  redis: redisListener,
+};
+
+/**
+ * Makes the configured listeners, in their order.
+ *
+ * @param kinds names of all kinds, to check filters against
+ * @throws Error naming the listener that cannot be made, with the reason
+ */
+export async function createListeners(
+  host: PluginHost,
+  parts: readonly PluginParts[],
+  kinds: ReadonlySet<string>,
+): Promise<ConfiguredListeners> {
+  const { settings } = host;
+  const listeners: Listener[] = [];
+  const subscribers: Subscriber[] = [];
+  for (const alias of settings.lookupList('event_listeners') ?? []) {
+    const name = alias.slice(alias.lastIndexOf('.') + 1);
+    const prefix = `event_listeners.${name}`;
+    try {
+      const factory = await findFactory(settings.lookup(`${prefix}.use`) || alias, parts);
+      const listener = await factory(contextOf(host, name, prefix));
+      listeners.push(listener);
+      subscribers.push(...subscribersOf(name, listener, filtersOf(settings, prefix, kinds)));
+    } catch (error) {
+      throw new Error(`The event listener ${name} could not be made: ${messageOf(error)}`, { cause: error });
+    }
+  }
+  return {
+    subscribers,
+    async start() {
+      for (const listener of listeners) await listener.start?.();
+    },
+    async stop() {
+      for (const listener of listeners.toReversed()) await listener.stop?.();
+    },
+  };
+}
+
+function contextOf(host: PluginHost, name: string, prefix: string): ListenerContext {
+  const { stores, objects, clock, logger, settings } = host;
+  const parameter = (key: string): string | undefined => settings.lookup(`${prefix}.${key}`);
+  return { name, parameter, stores, objects, clock, logger };
+}
+
+async function findFactory(use: string, parts: readonly PluginParts[]): Promise<ListenerFactory> {
+  for (const { listeners } of parts)
+    if (listeners !== undefined && Object.hasOwn(listeners, use)) return listeners[use]!;
+  // Existing deployments write `kinto_redis.listeners` too.
+  const name =
+    /^(?:(?:svc|kinto\.core)\.listeners\.)?(\w+)$/.exec(use)?.[1] ?? (use === 'kinto_redis.listeners' ? 'redis' : '');
+  if (Object.hasOwn(builtIn, name)) return builtIn[name]!;
+  const module = await loadModule(use);
+  for (const candidate of [module['default'], module['createListener']]) if (isFactory(candidate)) return candidate;
+  throw new Error(`the module ${use} exports no function createListener.`);
+}
+
+function isFactory(value: unknown): value is ListenerFactory {
+  return typeof value === 'function';
+}
+
+interface ListenerFilters {
+  readonly actions: readonly Action[];
+  readonly kinds?: readonly string[];
+  /** As the settings say; `undefined`: as the listener prefers. */
+  readonly isSync: boolean | undefined;
+}
+
+function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string>): ListenerFilters {
+  const actions = settings.lookupWith(list(), `${prefix}.actions`) ?? ['create', 'update', 'delete'];
+  const wrong = actions.find((action) => !knownActions.some((known) => known === action));
+  if (wrong !== undefined) {
+    throw new Error(`${prefix}.actions names ${wrong}; there are ${knownActions.join(', ')}.`);
+  }
+  const resources = settings.lookupWith(list(), `${prefix}.resources`) ?? [];
+  const unknown = resources.find((kind) => !kinds.has(kind));
+  if (unknown !== undefined)
+    throw new Error(`${prefix}.resources names ${unknown}; there are ${[...kinds].join(', ')}.`);
+  return {
+    actions: knownActions.filter((action) => actions.includes(action)),
+    ...(resources.length === 0 ? {} : { kinds: resources }),
+    isSync: settings.lookupFlag(`${prefix}.sync`),
+  };
+}
+
+function subscribersOf(
+  name: string,
+  { handle, isSync: isPreferred = true }: Listener,
+  { actions, kinds, isSync = isPreferred }: ListenerFilters,
+): readonly Subscriber[] {
+  const filters = { name, actions, ...(kinds === undefined ? {} : { kinds }) };
+  const changed: Subscriber = isSync
+    ? { ...filters, on: 'ResourceChanged', handle }
+    : { ...filters, on: 'AfterResourceChanged', handle: (event) => handle(event) };
+  const read: Subscriber = isSync
+    ? { ...filters, on: 'ResourceRead', handle }
+    : { ...filters, on: 'AfterResourceRead', handle: (event) => handle(event) };
+  return [changed, read];
+}

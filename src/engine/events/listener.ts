@@ -1,0 +1,42 @@
+// Listeners that the configuration names (`event_listeners`): what implements one, and what it is made from.
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../contracts/logger.ts';
+import type { Objects } from '../objects.ts';
+import type { Stores } from '../session.ts';
+import type { EventScope, ResourceEvent } from './event.ts';
+
+export interface ListenerContext {
+  /** As in `event_listeners`. */
+  readonly name: string;
+  /** Value of `event_listeners.<name>.<parameter>`, or `undefined`. */
+  readonly parameter: (parameter: string) => string | undefined;
+  readonly stores: Stores;
+  readonly objects: Objects;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Listener {
+  /**
+   * Whether it is called inside the unit of work, where throwing undoes everything, unless the setting
+   * `event_listeners.<name>.sync` says otherwise; default `true`.
+   */
+  readonly isSync?: boolean;
+  /**
+   * Hears of one event.
+   *
+   * @param scope the unit of work; `undefined` for listeners that are called after the commit
+   */
+  readonly handle: (event: ResourceEvent, scope?: EventScope) => void | Promise<void>;
+  /** Called before the service listens. */
+  readonly start?: () => void | Promise<void>;
+  /** Called when nothing is in flight any more. */
+  readonly stop?: () => void | Promise<void>;
+}
+
+/**
+ * Makes a listener from its settings.
+ *
+ * @throws Error when they do not fit; the service does not start then
+ */
+export type ListenerFactory = (context: ListenerContext) => Listener | Promise<Listener>;

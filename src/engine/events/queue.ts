@@ -1,0 +1,84 @@
+// The events of one unit of work: collected while requests are handled, merged, and fired at its end.
+import type { Action } from '../../core/events/payload.ts';
+import type { StoredEntry } from '../../core/objects/stored.ts';
+import type { Change } from '../kind.ts';
+import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { After, Inside, Subscribers } from './subscriber.ts';
+
+/** What subscribers do may cause events, whose subscribers cause events; further down it is taken for an endless loop. */
+const maxLevels = 10;
+
+/** An event that may still be merged with others. */
+interface Pending {
+  readonly event: ResourceEvent;
+  readonly changes: Change[];
+  readonly entries: StoredEntry[];
+}
+
+export class EventQueue {
+  readonly #subscribers: Subscribers;
+  #pending = new Map<string, Pending>();
+  #flushes: FlushEvent[] = [];
+  #fired: ResourceEvent[] = [];
+
+  constructor(subscribers: Subscribers) {
+    this.#subscribers = subscribers;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.size === 0 && this.#flushes.length === 0;
+  }
+
+  /** Whether anybody listens to this; what nobody listens to need not be put together. */
+  wants(kind: string, action: Action): boolean {
+    return this.#subscribers.wants(kind, action);
+  }
+
+  /** Adds an event, or its objects to the one of the same list and action. */
+  add(event: ChangeEvent | ReadEvent): void {
+    const key = JSON.stringify([event.kind, event.list.parent, event.action]);
+    let pending = this.#pending.get(key);
+    if (pending === undefined) {
+      const changes: Change[] = [];
+      const entries: StoredEntry[] = [];
+      const own: ResourceEvent = event.action === 'read' ? { ...event, entries } : { ...event, changes };
+      pending = { event: own, changes, entries };
+      this.#pending.set(key, pending);
+    }
+    if (event.action === 'read') pending.entries.push(...event.entries);
+    else pending.changes.push(...event.changes);
+  }
+
+  /** Adds the event that everything was deleted. */
+  addFlush(event: FlushEvent): void {
+    this.#flushes.push(event);
+  }
+
+  /**
+   * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
+   * events, which come after all the present ones.
+   *
+   * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
+   */
+  async fire(scope: EventScope): Promise<void> {
+    for (let level = 0; !this.isEmpty; level++) {
+      if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
+      const flushes = this.#flushes;
+      const events = Array.from(this.#pending.values(), ({ event }) => event);
+      this.#flushes = [];
+      this.#pending = new Map();
+      this.#fired.push(...events);
+      for (const event of flushes) await callAll(this.#subscribers.onFlush(event), scope);
+      for (const event of events) await callAll(this.#subscribers.inside(event), scope);
+    }
+  }
+
+  /** Those to be called once everything fired is committed. */
+  takeAfter(): readonly After[] {
+    return this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event));
+  }
+}
+
+async function callAll(subscribers: readonly Inside[], scope: EventScope): Promise<void> {
+  for (const { handle } of subscribers) await handle(scope);
+}

@@ -1,0 +1,139 @@
+// Who wants to hear of which events, and the table of them that is made once at start.
+import { actions as allActions, type Action } from '../../core/events/payload.ts';
+import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+
+interface Filters {
+  /** What logs and metrics call it. */
+  readonly name: string;
+  /** Absent: all that the event can have. */
+  readonly actions?: readonly Action[];
+  /** Names of kinds, `record`; absent: all. */
+  readonly kinds?: readonly string[];
+}
+
+interface ChangeSubscriber extends Filters {
+  /** Called inside the transaction, before it is committed. Throwing undoes the whole request. */
+  readonly on: 'ResourceChanged';
+  readonly handle: (event: ChangeEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface ReadSubscriber extends Filters {
+  readonly on: 'ResourceRead';
+  readonly handle: (event: ReadEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface AfterChangeSubscriber extends Filters {
+  /** Called when the change is known to be committed. Errors are logged and change nothing. */
+  readonly on: 'AfterResourceChanged';
+  readonly handle: (event: ChangeEvent) => void | Promise<void>;
+}
+
+interface AfterReadSubscriber extends Filters {
+  readonly on: 'AfterResourceRead';
+  readonly handle: (event: ReadEvent) => void | Promise<void>;
+}
+
+interface FlushSubscriber {
+  readonly name: string;
+  readonly on: 'ServerFlushed';
+  readonly handle: (event: FlushEvent, scope: EventScope) => void | Promise<void>;
+}
+
+export type Subscriber =
+  | ChangeSubscriber
+  | ReadSubscriber
+  | AfterChangeSubscriber
+  | AfterReadSubscriber
+  | FlushSubscriber;
+
+/** A subscriber that has been found to want one event, whatever its kind. */
+export interface Inside {
+  readonly name: string;
+  readonly handle: (scope: EventScope) => void | Promise<void>;
+}
+
+export interface After {
+  readonly name: string;
+  readonly handle: () => void | Promise<void>;
+}
+
+export class Subscribers {
+  static readonly none: Subscribers = new Subscribers([]);
+
+  readonly #all: readonly Subscriber[];
+  /** For each action the kinds that somebody wants to hear of, or all of them. */
+  readonly #wanted: ReadonlyMap<Action, ReadonlySet<string> | 'all'>;
+
+  constructor(all: readonly Subscriber[]) {
+    this.#all = all;
+    this.#wanted = new Map(allActions.map((action) => [action, wantedKinds(all, action)]));
+  }
+
+  /** Whether anybody listens; asked on the way of every request, so that others need not pay for events. */
+  wants(kind: string, action: Action): boolean {
+    const kinds = this.#wanted.get(action)!;
+    return kinds === 'all' || kinds.has(kind);
+  }
+
+  /** Those to be called before the commit, in the order of registration. */
+  inside(event: ResourceEvent): readonly Inside[] {
+    return this.#all.flatMap((subscriber): Inside[] => {
+      if (!isWantedBy(subscriber, event.kind, event.action)) return [];
+      const { name } = subscriber;
+      if (subscriber.on === 'ResourceChanged' && event.action !== 'read') {
+        return [{ name, handle: (scope) => subscriber.handle(event, scope) }];
+      }
+      if (subscriber.on === 'ResourceRead' && event.action === 'read') {
+        return [{ name, handle: (scope) => subscriber.handle(event, scope) }];
+      }
+      return [];
+    });
+  }
+
+  /** Those to be called after the commit. */
+  after(event: ResourceEvent): readonly After[] {
+    return this.#all.flatMap((subscriber): After[] => {
+      if (!isWantedBy(subscriber, event.kind, event.action)) return [];
+      const { name } = subscriber;
+      if (subscriber.on === 'AfterResourceChanged' && event.action !== 'read') {
+        return [{ name, handle: () => subscriber.handle(event) }];
+      }
+      if (subscriber.on === 'AfterResourceRead' && event.action === 'read') {
+        return [{ name, handle: () => subscriber.handle(event) }];
+      }
+      return [];
+    });
+  }
+
+  /** Those to be called, before the commit, when everything was deleted. */
+  onFlush(event: FlushEvent): readonly Inside[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'ServerFlushed'
+        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(event, scope) }]
+        : [],
+    );
+  }
+}
+
+/** The actions an event can have. */
+function actionsOf(on: Subscriber['on']): readonly Action[] {
+  if (on === 'ServerFlushed') return [];
+  return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
+}
+
+function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boolean {
+  if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) return false;
+  const { actions, kinds } = subscriber;
+  return (actions === undefined || actions.includes(action)) && (kinds === undefined || kinds.includes(kind));
+}
+
+function wantedKinds(all: readonly Subscriber[], action: Action): ReadonlySet<string> | 'all' {
+  const kinds = new Set<string>();
+  for (const subscriber of all) {
+    if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) continue;
+    if (subscriber.actions?.includes(action) === false) continue;
+    if (subscriber.kinds === undefined) return 'all';
+    for (const kind of subscriber.kinds) kinds.add(kind);
+  }
+  return kinds;
+}

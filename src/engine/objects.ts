@@ -1,0 +1,145 @@
+// Objects of every kind for code that acts for the service and not for a client: plugins and listeners. Writes take the
+// same way as those of requests, with locks, hooks and events, but nobody is asked for permission, so who calls this
+// must have asked.
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Deletion } from '../contracts/storage.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
+import { isAllowed, refusal } from './access.ts';
+import type { Caller } from './caller.ts';
+import type { CompiledKind } from './compiled-kind.ts';
+import type { Context, PathIds } from './context.ts';
+import type { ServiceRequest } from './exchange.ts';
+import { holdParent, type EngineOptions, type Scope } from './scope.ts';
+import type { Session } from './session.ts';
+import { finishDeletions } from './verbs/remove.ts';
+import { writeObject, type Written } from './verbs/write.ts';
+
+/** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
+export interface Actor {
+  readonly session: Session;
+  readonly caller: Caller;
+  readonly request: ServiceRequest;
+}
+
+/** One object by its kind and the ids in its URI, its own included. */
+export interface ObjectPlace {
+  readonly kind: string;
+  readonly ids: PathIds;
+}
+
+export class Objects {
+  readonly #kinds: ReadonlyMap<string, CompiledKind>;
+  readonly #options: EngineOptions;
+
+  constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
+    this.#kinds = kinds;
+    this.#options = options;
+  }
+
+  /** @throws Error for a kind that the service does not have */
+  kind(name: string): CompiledKind {
+    const kind = this.#kinds.get(name);
+    if (kind === undefined) throw new Error(`There is no resource kind ${name}.`);
+    return kind;
+  }
+
+  /** All kinds, parents before children. */
+  get kinds(): ReadonlyMap<string, CompiledKind> {
+    return this.#kinds;
+  }
+
+  /** URI of the object. */
+  uri({ kind, ids }: ObjectPlace): string {
+    return this.kind(kind).objectUri(ids);
+  }
+
+  /**
+   * Whether the caller may do something to an object: the check that every endpoint makes.
+   *
+   * @param permission one that the kind declares, or a plugin has added to it
+   */
+  isAllowed(
+    { session, caller }: Pick<Context, 'session' | 'caller'>,
+    place: ObjectPlace,
+    permission: string,
+  ): Promise<boolean> {
+    return isAllowed(this.kind(place.kind).rule(permission), caller, session.reader, place.ids);
+  }
+
+  /** @throws ServiceError missingAuthToken, forbidden */
+  async requireAllowed(
+    context: Pick<Context, 'session' | 'caller'>,
+    place: ObjectPlace,
+    permission: string,
+  ): Promise<void> {
+    if (!(await this.isAllowed(context, place, permission))) throw refusal(context.caller);
+  }
+
+  /** The live object, or `undefined`. */
+  find(
+    { session, caller }: Pick<Context, 'session' | 'caller'>,
+    { kind, ids }: ObjectPlace,
+  ): Promise<StoredObject | undefined> {
+    const found = this.kind(kind);
+    return session.reader.storage.get(found.listKey(ids, caller), ids[found.idName]!);
+  }
+
+  /**
+   * Creates the object or replaces its attributes.
+   *
+   * @param write.attributes from the object as it is under the lock, `undefined` when there is none; returning
+   *   `undefined` leaves everything as it is
+   * @param write.permissions entries after the write, from those before; absent: as they are
+   * @returns `undefined` when nothing was written
+   * @throws ServiceError missingParent; whatever the kind's hooks refuse
+   */
+  async write(
+    actor: Actor,
+    place: ObjectPlace,
+    write: {
+      readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
+      readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
+    },
+  ): Promise<Written | undefined> {
+    const scope = this.#scope(actor, place);
+    const id = place.ids[scope.kind.idName]!;
+    const writer = await actor.session.writer();
+    await holdParent(scope, writer);
+    const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
+    const attributes = write.attributes(old);
+    if (attributes === undefined) return undefined;
+    const permissions = write.permissions ?? ((stored) => stored);
+    return writeObject(scope, writer, { id, old, clock, attributes, sentTimestamp: undefined, permissions });
+  }
+
+  /** Deletes the object and what belongs to it; `undefined` when there is none. */
+  async remove(actor: Actor, place: ObjectPlace): Promise<Deletion | undefined> {
+    const scope = this.#scope(actor, place);
+    const writer = await actor.session.writer();
+    const { timestamp: clock } = await writer.storage.lock(scope.list);
+    const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!);
+    if (deletion !== undefined) await finishDeletions(scope, writer, clock, [deletion]);
+    return deletion;
+  }
+
+  /** As if a request had come for the object, but one that asks for nothing. */
+  #scope({ session, caller, request }: Actor, { kind, ids }: ObjectPlace): Scope {
+    const found = this.kind(kind);
+    const context: Context = {
+      request,
+      path: found.objectUri(ids),
+      ids,
+      query: [],
+      session,
+      caller,
+      issues: [],
+      now: this.#options.clock.now(),
+      dispatch: () => Promise.reject(new Error('A write by the service dispatches no requests.')),
+      authenticate: () => Promise.resolve(),
+    };
+    // Nobody becomes writer of what the service itself writes.
+    const options = { ...this.#options, explicitPermissions: false };
+    return { kind: found, options, context, list: found.listKey(ids, caller) };
+  }
+}
