@@ -20,13 +20,15 @@ export function presentObject(scope: Scope, object: StoredObject): StoredObject 
 
 /**
  * The permissions of an object as the caller may see them: all for those in its own `write` entry, else none. Of objects
- * that belong to somebody by their id, who creates them without an account, and administrators, see the owner.
+ * that belong to somebody by their id they are shown to administrators, too, and to whoever has just signed up.
  */
-export function visiblePermissions(scope: Scope, permissions: ObjectPermissions): ObjectPermissions {
+export function visiblePermissions(
+  scope: Scope,
+  permissions: ObjectPermissions,
+  { isNew }: { readonly isNew: boolean },
+): ObjectPermissions {
   const { caller, isAdministrator } = viewerOf(scope);
-  if (scope.kind.declaration.ownerOf !== undefined && (caller.userId === undefined || isAdministrator)) {
-    return permissions;
-  }
+  if (scope.kind.declaration.ownerOf !== undefined && (isNew || isAdministrator)) return permissions;
   const writers = permissions['write'];
   return writers?.some((writer) => caller.principals.includes(writer)) === true ? permissions : {};
 }

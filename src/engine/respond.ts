@@ -38,7 +38,7 @@ export function objectResponse(
 ): ServiceResponse {
   const data = `"data":${formatEntry(presentObject(scope, object))}}`;
   const body = scope.kind.isShareable
-    ? `{"permissions":${JSON.stringify(visiblePermissions(scope, permissions))},${data}`
+    ? `{"permissions":${JSON.stringify(visiblePermissions(scope, permissions, { isNew: status === 201 }))},${data}`
     : `{${data}`;
   return { status, headers: { ...timestampHeaders(object.lastModified), ...headers }, body };
 }

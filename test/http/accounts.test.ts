@@ -212,6 +212,12 @@ const others: readonly Scenario[] = [
         body: { data: unordered({ id: '{alice.name}', password: mask }, { password: hash }) },
       },
       { request: 'bob: PATCH /accounts/{alice.name} {"data":{}}', status: 403 },
+      'PATCH /accounts/{alice.name} {"permissions":{"read":["system.Everyone"]}}',
+      {
+        request: 'nobody: GET /accounts/{alice.name}',
+        status: 200,
+        body: { permissions: only({}), data: { password: mask } },
+      },
     ],
   },
 ];
@@ -467,6 +473,30 @@ describeScenarios(
     },
   ],
   { settings: { ...settings, account_hide_password: 'true' } },
+);
+
+describeScenarios(
+  'lengths of passwords',
+  [
+    {
+      name: 'A password that is too short or too long is refused, and one that stands stays.',
+      given: [
+        {
+          request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"short"}}',
+          issues: [['body', 'data.password']],
+        },
+        {
+          request: `nobody: PUT /accounts/{alice.name} {"data":{"password":"${'x'.repeat(61)}"}}`,
+          issues: [['body', 'data.password']],
+        },
+        alice,
+      ],
+      request: 'PATCH /accounts/{alice.name} {"data":{"n":1}}',
+      status: 200,
+      then: [{ request: 'PATCH /accounts/{alice.name} {"data":{"password":"short"}}', issues: [['body', 'password']] }],
+    },
+  ],
+  { settings: { ...settings, account_password_min_length: '10', account_password_max_length: '60' } },
 );
 
 describeScenarios(

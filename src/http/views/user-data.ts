@@ -146,8 +146,7 @@ async function leaveGroups(
     const group = address?.kind === 'group' ? kinds.get('group') : undefined;
     if (address !== undefined && group !== undefined) {
       const list: ListKey = { kind: group.name, parent: parentOf(group, address.ids) };
-      const ids = { ...context.ids, ...address.ids };
-      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
+      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids: address.ids } };
       await removeMember(scope, uri, principal, writer);
     }
     await writer.permission.removeUserPrincipal(principal, uri);

@@ -12,6 +12,7 @@ export interface AccountKindOptions {
   readonly hashes: PreparedHashes;
   /** Whether nobody sees hashes. */
   readonly hidesPasswords: boolean;
+  readonly passwordLength: { readonly min: number; readonly max: number };
   /** Absent where addresses are not validated. */
   readonly validation: Validation | undefined;
   /** Forgets what is kept for logins of the account. */
@@ -41,7 +42,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
       },
     },
     hiddenFields: ['password'],
-    checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, validation !== undefined),
+    checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, options),
     async prepareWrite(write) {
       validation?.requireAddress(write);
       const password = newPassword(write);
@@ -53,17 +54,29 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
   };
 }
 
-function checkAttributes(attributes: JsonObject, complain: Complain, isValidating: boolean): JsonObject {
+function checkAttributes(
+  attributes: JsonObject,
+  complain: Complain,
+  { validation, passwordLength: { min, max } }: AccountKindOptions,
+): JsonObject {
   const password = getKey(attributes, 'password');
   if (password === undefined) complain('password', 'Required');
   else if (typeof password !== 'string' || password === '') complain('password', 'expected a text that is not empty');
-  if (isValidating) {
+  else if (!isShown(password) && (password.length < min || password.length > max)) {
+    complain('password', `expected ${min} to ${max} characters`);
+  }
+  if (validation !== undefined) {
     const validated = getKey(attributes, 'validated');
     if (validated !== undefined && typeof validated !== 'boolean') complain('validated', 'expected true or false');
     const context = getKey(attributes, 'email-context');
     if (context !== undefined && !isTexts(context)) complain('email-context', 'expected an object of texts');
   }
   return attributes;
+}
+
+/** What answers show in the place of a password, and clients may send back. */
+function isShown(password: string): boolean {
+  return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
 /** A password that is not the stored one, in either of the forms in which that is shown. */

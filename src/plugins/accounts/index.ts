@@ -28,6 +28,10 @@ export const accounts = definePlugin({
         accountKind({
           hashes: new PreparedHashes(passwords),
           hidesPasswords: settings.get('account_hide_password'),
+          passwordLength: {
+            min: settings.get('account_password_min_length'),
+            max: settings.get('account_password_max_length'),
+          },
           validation,
           forget: (id, change) => forgetAccount({ cache, secret }, id, change),
         }),

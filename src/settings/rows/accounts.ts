@@ -28,6 +28,12 @@ export const accountSettings = {
     'Shows nobody the hashes of passwords, which owners and administrators see otherwise.',
     { default: false },
   ),
+  account_password_min_length: setting(integer({ min: 1, max: 1000 }), 'Characters that a new password has at least.', {
+    default: 1,
+  }),
+  account_password_max_length: setting(integer({ min: 1, max: 4096 }), 'Characters that a new password has at most.', {
+    default: 1000,
+  }),
   account_hash_cost: setting(
     integer({ min: 10, max: 20 }),
     'How hard new passwords are to guess from their hashes; each step more doubles the time and the memory of a check. 15 takes 32 MiB.',
