@@ -14,6 +14,7 @@ const commands = [
   'flush-cache',
   'purge-deleted',
   'delete-collection',
+  'copy',
   'create-user',
 ];
 
