@@ -27,6 +27,7 @@ import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
+import { openMailer } from './mail.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
@@ -117,7 +118,9 @@ export async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
+  const mailer = openMailer(settings, logger);
+  const stores = backends;
+  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
@@ -160,7 +163,12 @@ export async function assemble(
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
-    ...resourceEndpoints(kinds.values(), engine, ofKinds),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap((part) => part.actions ?? []),
+    ),
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
@@ -221,6 +229,7 @@ export async function assemble(
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
       await stop();
+      await mailer.close();
       await observation.close();
       await backends.close();
     },

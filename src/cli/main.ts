@@ -4,6 +4,7 @@ import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
 import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
+import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -43,6 +44,7 @@ function createProgram(): Command {
     purgeDeletedCommand(),
     copyCommand(),
     deleteCollectionCommand(),
+    createUserCommand(),
     webhooksCommand(),
   ];
   for (const command of commands) {

@@ -5,6 +5,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Mailer } from '../contracts/mailer.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
@@ -14,6 +15,7 @@ import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
+import type { ResourceAction } from '../engine/resource-action.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
 import type { SettingsTable } from '../settings/definition.ts';
@@ -31,6 +33,8 @@ export interface PluginHost {
   readonly cache: CacheBackend;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Set up when it is first used. */
+  readonly mailer: Mailer;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
   /** Limits and keys that lists and pages are made with. */
@@ -52,6 +56,8 @@ export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | P
 export interface PluginParts {
   /** Kinds of objects, parents first; they come after the built-in ones. */
   readonly kinds?: readonly ResourceKind[];
+  /** What else can be done with objects of a kind. */
+  readonly actions?: readonly ResourceAction[];
   /** Permissions added to kinds that are declared elsewhere. */
   readonly permissions?: readonly AddedPermission[];
   /** For settings such as `record_id_generator`, by name. */

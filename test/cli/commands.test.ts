@@ -16,6 +16,7 @@ const commands = [
   'purge-deleted',
   'delete-collection',
   'copy',
+  'create-user',
   'webhooks',
 ];
 
