@@ -1,5 +1,6 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
+import type { Session } from '../session.ts';
 import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
 
 interface Filters {
@@ -39,12 +40,20 @@ interface FlushSubscriber {
   readonly handle: (event: FlushEvent, scope: EventScope) => void | Promise<void>;
 }
 
+interface BeforeFlushSubscriber {
+  readonly name: string;
+  /** Called while everything is still there. */
+  readonly on: 'BeforeServerFlushed';
+  readonly handle: (event: FlushEvent, session: Session) => void | Promise<void>;
+}
+
 export type Subscriber =
   | ChangeSubscriber
   | ReadSubscriber
   | AfterChangeSubscriber
   | AfterReadSubscriber
-  | FlushSubscriber;
+  | FlushSubscriber
+  | BeforeFlushSubscriber;
 
 /** A subscriber that has been found to want one event, whatever its kind. */
 export interface Inside {
@@ -105,6 +114,13 @@ export class Subscribers {
     });
   }
 
+  /** Calls those that want to look at everything before it is deleted. */
+  async beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, session);
+    }
+  }
+
   /** Those to be called, before the commit, when everything was deleted. */
   onFlush(event: FlushEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
@@ -117,12 +133,16 @@ export class Subscribers {
 
 /** The actions an event can have. */
 function actionsOf(on: Subscriber['on']): readonly Action[] {
-  if (on === 'ServerFlushed') return [];
+  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed') return [];
   return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
 }
 
+function isAboutFlushes(subscriber: Subscriber): subscriber is FlushSubscriber | BeforeFlushSubscriber {
+  return subscriber.on === 'ServerFlushed' || subscriber.on === 'BeforeServerFlushed';
+}
+
 function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boolean {
-  if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) return false;
+  if (isAboutFlushes(subscriber) || !actionsOf(subscriber.on).includes(action)) return false;
   const { actions, kinds } = subscriber;
   return (actions === undefined || actions.includes(action)) && (kinds === undefined || kinds.includes(kind));
 }
@@ -130,7 +150,7 @@ function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boole
 function wantedKinds(all: readonly Subscriber[], action: Action): ReadonlySet<string> | 'all' {
   const kinds = new Set<string>();
   for (const subscriber of all) {
-    if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) continue;
+    if (isAboutFlushes(subscriber) || !actionsOf(subscriber.on).includes(action)) continue;
     if (subscriber.actions?.includes(action) === false) continue;
     if (subscriber.kinds === undefined) return 'all';
     for (const kind of subscriber.kinds) kinds.add(kind);
