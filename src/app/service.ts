@@ -21,6 +21,7 @@ import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
@@ -85,7 +86,18 @@ async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
+  const host = {
+    settings,
+    stores: backends,
+    cache,
+    clock,
+    logger,
+    objects,
+    openBlobStore,
+    engine,
+    versionPrefix,
+    documentationUrl,
+  };
   const parts = await setUpPlugins(plugins, host);
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = createPolicies(host, parts);

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { attachmentsCleanCommand } from './commands/attachments-clean.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -38,6 +39,7 @@ function createProgram(): Command {
     flushCacheCommand(),
     purgeDeletedCommand(),
     deleteCollectionCommand(),
+    attachmentsCleanCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();

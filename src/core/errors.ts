@@ -16,6 +16,7 @@ export const errorTable = {
   badRequest: { status: 400, errno: 107, error: 'Bad Request', message: 'The request is malformed.' },
   notAcceptable: { status: 406, errno: 107, error: 'Invalid parameters' },
   unsupportedMediaType: { status: 415, errno: 107, error: 'Invalid parameters' },
+  invalidPostedData: { status: 400, errno: 109, error: 'Invalid posted data' },
   missingObject: { status: 404, errno: 110, error: 'Not Found' },
   missingParent: { status: 404, errno: 111, error: 'Not Found' },
   unknownPath: { status: 404, errno: 111, error: 'Not Found', message: 'There is nothing at this address.' },
@@ -25,6 +26,12 @@ export const errorTable = {
     errno: 113,
     error: 'Request Header Fields Too Large',
     message: 'The headers are too large.',
+  },
+  attachmentModified: {
+    status: 400,
+    errno: 999,
+    error: 'Bad Request',
+    message: 'The attachment of a record is changed by uploading another file, or removed.',
   },
   requestTimeout: {
     status: 408,

@@ -61,7 +61,18 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   }
   const { caller } = context;
   const { isByService = false } = scope;
-  const change: Change = { action, kind: kind.name, list, uri, ids, old, new: object, permissions, caller, isByService };
+  const change: Change = {
+    action,
+    kind: kind.name,
+    list,
+    uri,
+    ids,
+    old,
+    new: object,
+    permissions,
+    caller,
+    isByService,
+  };
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };

@@ -117,5 +117,7 @@ export const loggingSettings = {
 /** Plugin names of the reference server and of its known extension packages become ours. */
 function renamePlugin(name: string): readonly [string, string?] {
   const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
-  return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
+  if (match === null) return [name];
+  const ours = match[1] === 'attachment' ? 'attachments' : match[1]!;
+  return [ours, `${name} is deprecated, write ${ours}`];
 }
