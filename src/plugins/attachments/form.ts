@@ -115,6 +115,13 @@ async function drain(source: AsyncIterator<Uint8Array>): Promise<void> {
   }
 }
 
+interface ArrivingFile {
+  readonly stream: BusboyFileStream;
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly spooled: Promise<SpooledFile>;
+}
+
 /** The parts of one form as the parser comes upon them. */
 class Parts {
   readonly #parser: BusboyInstance;
@@ -124,7 +131,7 @@ class Parts {
   /** What is wrong with the form, as soon as something is. */
   #failure: unknown;
   #rejectWaiting: (error: unknown) => void = () => undefined;
-  #file: { readonly filename: string; readonly mimetype: string; readonly spooled: Promise<SpooledFile> } | undefined;
+  #file: ArrivingFile | undefined;
   #spooled: SpooledFile | undefined;
   #fileBytes = 0;
 
@@ -167,7 +174,10 @@ class Parts {
   async settled(): Promise<void> {
     this.#parser.on('error', () => undefined);
     this.#parser.destroy();
-    await this.#file?.spooled.catch(() => undefined);
+    if (this.#file === undefined) return;
+    // Nothing more comes, so whoever reads it need not wait.
+    this.#file.stream.destroy();
+    await this.#file.spooled.catch(() => undefined);
   }
 
   form(): Form {
@@ -223,7 +233,7 @@ class Parts {
     const source: AsyncIterable<Uint8Array> = stream.iterator({ destroyOnReturn: false });
     const spooled = spool(source, this.#path, counted);
     spooled.catch((error: unknown) => this.#break(error));
-    this.#file = { filename, mimetype, spooled };
+    this.#file = { stream, filename, mimetype, spooled };
   }
 
   #addField(name: string | undefined, value: string, isTruncated: boolean): void {
