@@ -10,7 +10,7 @@ export async function openBlobStore(place: BlobPlace): Promise<BlobStore> {
   switch (place.kind) {
     case 'folder': {
       const { openFolderStore } = await import('../blobs/folder/folder-store.ts');
-      return openFolderStore(place.path);
+      return openFolderStore(place);
     }
     case 's3': {
       const { openS3Store } = await import('../blobs/s3/s3-store.ts');

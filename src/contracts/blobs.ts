@@ -70,7 +70,12 @@ export interface BlobStore {
 
 /** Which store, and how to reach it. */
 export type BlobPlace =
-  | { readonly kind: 'folder'; readonly path: string }
+  | {
+      readonly kind: 'folder';
+      readonly path: string;
+      /** Whether nothing will be put, so that the folder is there already and may be one that cannot be written to. */
+      readonly isReadonly?: boolean;
+    }
   | {
       readonly kind: 's3';
       /** `https://s3.example.org`, without bucket. */

@@ -69,7 +69,7 @@ function s3Place(more: Partial<Extract<BlobPlace, { kind: 's3' }>> = {}): Extrac
 }
 
 const stores: readonly (readonly [string, () => Promise<BlobStore>])[] = [
-  ['a folder', () => openFolderStore(join(folder, randomUUID()))],
+  ['a folder', () => openFolderStore({ kind: 'folder', path: join(folder, randomUUID()) })],
   ['S3', () => Promise.resolve(openS3Store(s3Place()))],
 ];
 
@@ -154,7 +154,7 @@ describe('A store in a folder', () => {
 
   beforeEach(async () => {
     root = join(folder, randomUUID());
-    store = await openFolderStore(root);
+    store = await openFolderStore({ kind: 'folder', path: root });
   });
 
   it('neither reads nor deletes nor writes outside of it.', async () => {

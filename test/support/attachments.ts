@@ -18,7 +18,7 @@ export const boundary = 'of-the-tests';
 /** The bytes of a form. */
 export function formBytes(parts: readonly FormPart[]): Buffer {
   const chunks = parts.flatMap(({ name, filename, type, content }) => {
-    const file = filename === undefined ? '' : `; filename="${filename}"`;
+    const file = filename === undefined ? '' : `; filename="${filename.replaceAll('"', String.raw`\"`)}"`;
     const media = type === undefined ? '' : `\r\nContent-Type: ${type}`;
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}${media}\r\n\r\n`;
     return [Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')];

@@ -5,8 +5,17 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, lstat, mkdir, open, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { blobNames, requireBlobName, type BlobEntry, type BlobSource, type BlobStore } from '../../contracts/blobs.ts';
+import {
+  blobNames,
+  requireBlobName,
+  type BlobEntry,
+  type BlobPlace,
+  type BlobSource,
+  type BlobStore,
+} from '../../contracts/blobs.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+
+export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
 
 /** Hidden, so that a web server that serves the folder leaves it alone. */
 const spoolName = '.incoming';
@@ -16,12 +25,12 @@ const spoolName = '.incoming';
  *
  * @throws Error when that cannot be done
  */
-export async function openFolderStore(path: string): Promise<BlobStore> {
+export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
   const asked = resolve(path);
-  await mkdir(asked, { recursive: true });
+  if (!isReadonly) await mkdir(asked, { recursive: true });
   const root = await realpath(asked);
   const spoolFolder = join(root, spoolName);
-  await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
+  if (!isReadonly) await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
   const store = { root, spoolFolder };
   return {
     spoolFolder,

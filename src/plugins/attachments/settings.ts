@@ -143,7 +143,8 @@ export function readPlace(settings: Settings): BlobPlace {
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
-  return bucket === '' ? { kind: 'folder', path } : { kind: 's3', bucket, ...readConnection(values) };
+  if (bucket === '') return { kind: 'folder', path, isReadonly: settings.get('readonly') };
+  return { kind: 's3', bucket, ...readConnection(values) };
 }
 
 function readConnection(values: AttachmentValues): Omit<Extract<BlobPlace, { kind: 's3' }>, 'kind' | 'bucket'> {
