@@ -1,9 +1,9 @@
 // Attachments on every backend: what uploads, replacements, removals and deletions do to records and to files.
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
+import { formatJson, type JsonObject } from '../../src/base/json.ts';
 import { TransactionConflict } from '../../src/contracts/errors.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { Endpoint } from '../../src/engine/endpoint.ts';
@@ -39,8 +39,24 @@ const saboteur = definePlugin({
         },
       },
     };
+    const importLink: Endpoint = {
+      name: 'import-link',
+      path: '/import-link',
+      isResource: false,
+      operations: {
+        POST: {
+          id: 'import_link',
+          async handle({ request, session }) {
+            const { storage } = await session.writer();
+            const list = { kind: 'attachments', parent: '__attachments__' };
+            await storage.create(list, randomUUID(), formatJson(request.body.parse()));
+            return jsonResponse(200, {});
+          },
+        },
+      },
+    };
     return {
-      endpoints: [write],
+      endpoints: [write, importLink],
       subscribers: [{ name: 'saboteur', on: 'ResourceChanged', kinds: ['record'], handle }],
     };
   },
@@ -367,6 +383,32 @@ forEachBackend((backend) => {
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 200, 201]);
       const { attachment } = await read();
       expect(folder.names).toEqual([(attachment as Attachment).location.split('/').at(-1)]);
+    });
+
+    it('that came with the data of another server go like all others.', async () => {
+      for (const id of ['deleted', 'replaced', 'removed', 'below', 'other']) {
+        const location = `imported/${id}.txt`;
+        await mkdir(join(folder.path, 'imported'), { recursive: true });
+        await writeFile(join(folder.path, location), id);
+        const attachment = { location: `https://files.example.org/${location}` };
+        await alice.request('PUT', `/v1${record(id)}`, { body: { data: { attachment } } });
+        const link = {
+          location,
+          bucket_uri: bucket,
+          collection_uri: `${bucket}/collections/c`,
+          record_uri: record(id),
+        };
+        await alice.request('POST', '/v1/import-link', { body: link });
+      }
+      await alice.request('DELETE', `/v1${record('deleted')}`);
+      expect((await upload(alice, record('replaced'))).status).toBe(200);
+      await alice.request('DELETE', `/v1${record('removed')}/attachment`);
+      expect(folder.names.filter((name) => name.startsWith('imported'))).toEqual([
+        'imported/below.txt',
+        'imported/other.txt',
+      ]);
+      await alice.request('DELETE', `/v1${bucket}/collections/c`);
+      expect(folder.names).toEqual([]);
     });
 
     it('stay where old files are kept.', async () => {
