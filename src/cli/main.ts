@@ -3,6 +3,8 @@ import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
 import { attachmentsCleanCommand } from './commands/attachments-clean.ts';
+import { checkCommand } from './commands/check.ts';
+import { copyCommand } from './commands/copy.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -34,10 +36,12 @@ function createProgram(): Command {
   const commands = [
     startCommand(),
     initCommand(),
+    checkCommand(),
     migrateCommand(),
     versionCommand(),
     flushCacheCommand(),
     purgeDeletedCommand(),
+    copyCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
   ];
@@ -76,5 +80,8 @@ function report(error: unknown, args: readonly string[]): number {
 
 function describeError(error: unknown, withStack: boolean): string {
   if (!(error instanceof Error)) return String(error);
-  return withStack && error.stack !== undefined ? error.stack : error.message;
+  if (withStack && error.stack !== undefined) return error.stack;
+  // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
+  const detail = error.cause instanceof Error ? error.cause.message : '';
+  return detail === '' ? error.message : `${error.message} (${detail})`;
 }

@@ -4,8 +4,8 @@ import type { Database, Transaction } from '../contracts/database.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
@@ -67,6 +67,11 @@ export class Session {
   /** Whether the storage loses everything when the process ends; then it belongs to this process alone. */
   get isPrivate(): boolean {
     return !this.#stores.storage.database.abilities.durable;
+  }
+
+  /** Whether storage and permissions are written in one transaction. */
+  get hasOneTransaction(): boolean {
+    return this.#stores.permission.database === this.#stores.storage.database;
   }
 
   /** Opens the transaction when there is none yet, storage first. */
@@ -156,8 +161,3 @@ export class Session {
 
 type Task = () => void | Promise<void>;
 type AbandonTask = (fate: Fate) => void | Promise<void>;
-
-/** One order for all, so that nobody waits for somebody who waits for them. */
-function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
-}

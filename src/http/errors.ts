@@ -35,7 +35,7 @@ export function errorResponse(
   const headers: Record<string, string | readonly string[]> = { ...known.headers };
   if (status === 503 || status === 409) headers['Retry-After'] = String(options.retryAfterSeconds);
   if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;
-  return { status, headers, body: formatJson(body) };
+  return { status, headers, body: formatJson(body), errno: row.errno };
 }
 
 function asServiceError(error: unknown): ServiceError {
@@ -43,7 +43,7 @@ function asServiceError(error: unknown): ServiceError {
   if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
   if (error instanceof ReadonlyError) return unavailable(error.message, error);
   if (error instanceof BackendUnavailable) {
-    return unavailable(`The service is temporarily unavailable (${error.backend}: ${causeName(error)}).`, error);
+    return unavailable(`The service is temporarily unavailable (${error.backend}: ${reasonOf(error)}).`, error);
   }
   if (error instanceof BackendError)
     return unavailable(`The service is temporarily unavailable (${error.name}).`, error);
@@ -55,9 +55,10 @@ function unavailable(sentence: string, cause: Error): ServiceError {
   return new ServiceError(key, { message: `${sentence} The request may be retried.`, cause });
 }
 
-/** The class or code of what went wrong below; never its text, which may hold hosts or SQL. */
-function causeName(error: BackendUnavailable): string {
-  const { cause } = error;
+/** What went wrong below, if the backend says it for everybody, or its class or code; never a text of somebody else. */
+function reasonOf(error: BackendUnavailable): string {
+  const { cause, reason } = error;
+  if (reason !== undefined) return reason;
   if (!(cause instanceof Error)) return error.name;
   const code: unknown = (cause as { code?: unknown }).code;
   return typeof code === 'string' && /^\w+$/.test(code) ? code : cause.name;

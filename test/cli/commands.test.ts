@@ -9,12 +9,14 @@ import { run, workingFolder } from './process.ts';
 const commands = [
   'start',
   'init',
+  'check',
   'migrate',
   'version',
   'flush-cache',
   'purge-deleted',
   'delete-collection',
   'attachments-clean',
+  'copy',
 ];
 
 describe('Help', () => {

@@ -1,5 +1,5 @@
 // Real Redis servers for tests: found on the machine, or fetched once from Debian's archive, and started on free ports with
-// folders of their own. TEST_REDIS_URL names a server to use instead.
+// folders of their own. TEST_REDIS_URL names a server to use instead, TEST_REDIS_BINARY a program.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -56,6 +56,8 @@ async function locate(): Promise<Program> {
 }
 
 async function onPath(): Promise<string | undefined> {
+  const given = process.env['TEST_REDIS_BINARY'];
+  if (given !== undefined && given !== '') return given;
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin'];
   for (const folder of folders) {
     for (const name of ['redis-server', 'valkey-server']) {
@@ -131,11 +133,15 @@ export class RedisProcess {
     return `redis://127.0.0.1:${this.port}/0`;
   }
 
-  /** Starts it, again after `kill`, on the same port and folder. */
-  async start(): Promise<void> {
+  /**
+   * Starts it, again after `kill`, on the same port and folder.
+   *
+   * @param more options for this time
+   */
+  async start(more: readonly string[] = []): Promise<void> {
     const { path: command, libraries } = await findRedisServer();
     const defaults = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--dir', this.folder];
-    const child = spawn(command, ['--port', String(this.port), ...defaults, ...this.#options], {
+    const child = spawn(command, ['--port', String(this.port), ...defaults, ...this.#options, ...more], {
       argv0: 'redis-server',
       stdio: 'ignore',
       env: { ...process.env, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
@@ -148,6 +154,11 @@ export class RedisProcess {
   /** Ends the process at once, as a power cut would. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
+  }
+
+  /** Tells the process to end in good order. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
   }
 
   /** The process stops answering, its connections stay. */
@@ -222,7 +233,7 @@ async function answering(port: number, child: ChildProcess): Promise<void> {
   await Promise.race([poll(), ended]);
 }
 
-/** A client to look at a server from outside. */
+/** A client to look at a server from outside, even when it only answers the most urgent. */
 export function openInspector(url: string): Redis {
-  return new Redis(url);
+  return new Redis(url, { enableReadyCheck: false, disableClientInfo: true });
 }

@@ -2,14 +2,15 @@
 // before the first change of an operation, so no statement that changes something can fail for a reason of its own.
 import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
+import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
+import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
@@ -18,11 +19,6 @@ const holdObject = prepared(
   `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`,
-);
-const findHolder = prepared(
-  'find-holder',
-  `SELECT id FROM coffer_objects WHERE parent = $1 AND list = $2 AND last_modified = $3
-  UNION ALL SELECT id FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND last_modified = $3`,
 );
 const insertObject = prepared(
   'insert-object',
@@ -34,17 +30,9 @@ const updateObject = prepared(
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
   WHERE parent = $1 AND list = $2 AND id = $3`,
 );
-const deleteObject = prepared(
-  'delete-object',
-  'DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = $3',
-);
 const insertTombstone = prepared(
   'insert-tombstone',
   'INSERT INTO coffer_tombstones (parent, list, id, last_modified) VALUES ($1, $2, $3, $4)',
-);
-const deleteTombstone = prepared(
-  'delete-tombstone',
-  'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 const buryObjects = prepared(
   'bury-objects',
@@ -57,6 +45,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #clock: Clock;
   readonly #lists: LockedLists;
   readonly #announceDoomed: () => void;
+  /** Objects held by the unit, which nobody deletes before its end; with `get` they are what a batch asks for most. */
+  readonly #held = new Map<string, StoredObject>();
 
   constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
     super(access);
@@ -65,9 +55,22 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#announceDoomed = announceDoomed;
   }
 
+  override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const known = await this.#lists.findKnown(list, id);
+    if (known !== undefined) return known.object;
+    return this.#held.get(heldName(list, id)) ?? super.get(list, id);
+  }
+
   async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    // Deleting an object, or what it lies in, takes the row of its list, which this unit has.
+    const known = await this.#lists.findKnown(list, id);
+    if (known !== undefined) return known.object;
+    const held = this.#held.get(heldName(list, id));
+    if (held !== undefined) return held;
     const { rows } = await this.access.run(holdObject, [list.parent, list.kind, id]);
-    return objectOf(id, rows[0]);
+    const object = objectOf(id, rows[0]);
+    if (object !== undefined) this.#held.set(heldName(list, id), object);
+    return object;
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
@@ -85,7 +88,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return locked.clock!;
   }
 
-  async create(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  async create(
+    key: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<StoredObject> {
+    if (isFresh) return this.#put(await this.#lists.lockList(key), absent, id, text, lastModified);
     const { list, entry } = await this.#lists.lock(key, id);
     if (entry.object !== undefined) throw new UnicityError('id');
     return this.#put(list, entry, id, text, lastModified);
@@ -141,13 +151,13 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async deleteChildren(uri: string): Promise<void> {
-    this.#lists.forget();
+    this.#forget();
     await deleteBelow(this.access, uri, this.#clock.now());
     this.access.unit.afterCommit(this.#announceDoomed);
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
-    this.#lists.forget();
+    this.#forget();
     return purgeTombstones(this.access, options);
   }
 
@@ -160,10 +170,19 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return trimmed;
   }
 
+  async restore(key: ListKey, restoration: Restoration): Promise<void> {
+    await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
+  }
+
   async flush(): Promise<void> {
-    this.#lists.forget();
+    this.#forget();
     await flushStorage(this.access);
     this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  #forget(): void {
+    this.#lists.forget();
+    this.#held.clear();
   }
 
   /** Stores a live object in place of the object or tombstone of that id. */
@@ -197,8 +216,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { clock } = list;
     if (given === undefined || given === clock) return nextAfter(clock, this.#clock.now());
     if (clock === undefined || given > clock) return given;
-    const { rows } = await this.access.run(findHolder, [list.key.parent, list.list, given]);
-    if (rows.some(([holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
+    const { rows } = await this.access.run(findHolders, [list.key.parent, list.list, [given]]);
+    if (rows.some(([, holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
     return given;
   }
 }
@@ -212,4 +231,8 @@ function nextAfter(timestamp: number | undefined, now: number): number {
   const next = timestamp === undefined ? now : Math.max(now, timestamp + 1);
   if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
   return next;
+}
+
+function heldName(list: ListKey, id: string): string {
+  return `${nameOf(list)} ${id}`;
 }
