@@ -43,8 +43,8 @@ export type BlobAccess =
  * `BackendUnavailable`.
  */
 export interface BlobStore {
-  /** Where files that are going to be stored are best gathered: they need not be copied from there. */
-  readonly spoolFolder: string;
+  /** The folder where files that are going to be stored are best gathered: they need not be copied from there. */
+  readonly spoolFolder: () => Promise<string>;
   readonly access: BlobAccess;
 
   /**

@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 async function source(content: string): Promise<BlobSource> {
-  const path = join(store.spoolFolder, `${randomUUID()}.part`);
+  const path = join(await store.spoolFolder(), `${randomUUID()}.part`);
   await writeFile(path, content);
   return { path, sizeBytes: Buffer.byteLength(content), hash: sha256(content), mimetype: 'text/plain' };
 }
@@ -154,6 +154,7 @@ describe('A store in a folder', () => {
 
   beforeEach(async () => {
     root = join(folder, randomUUID());
+    await mkdir(root);
     store = await openFolderStore({ kind: 'folder', path: root });
   });
 
@@ -173,6 +174,26 @@ describe('A store in a folder', () => {
     await store.delete('link/secret.txt');
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
     expect(await listed()).toEqual([]);
+  });
+
+  it('is created when it is first needed.', async () => {
+    const path = join(folder, randomUUID(), 'deeper');
+    store = await openFolderStore({ kind: 'folder', path });
+    await expect(stat(path)).rejects.toThrow('ENOENT');
+    expect(await listed()).toEqual([]);
+    expect(await readBack('a.txt')).toBeUndefined();
+    await store.delete('a.txt');
+    await put('a.txt', '1');
+    expect(await readBack('a.txt')).toBe('1');
+  });
+
+  it('is opened only where it can be used.', async () => {
+    const file = join(folder, randomUUID());
+    await writeFile(file, 'x');
+    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is no folder');
+    await expect(openFolderStore({ kind: 'folder', path: join(file, 'below') })).rejects.toThrow('ENOTDIR');
+    const missing = { kind: 'folder', path: join(folder, randomUUID()), isReadonly: true } as const;
+    await expect(openFolderStore(missing)).rejects.toThrow('ENOENT');
   });
 
   it('lists what was gathered and never stored, and lets it be deleted.', async () => {

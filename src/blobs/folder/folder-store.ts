@@ -3,8 +3,8 @@
 // nothing.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, lstat, mkdir, open, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { access, copyFile, link, lstat, mkdir, open, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import {
   blobNames,
   requireBlobName,
@@ -21,19 +21,16 @@ export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
 const spoolName = '.incoming';
 
 /**
- * Opens the folder, creating it where it is missing.
+ * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such as
+ * a disk that is no longer there, is not.
  *
- * @throws Error when that cannot be done
+ * @throws Error when it cannot be used
  */
 export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
-  const asked = resolve(path);
-  if (!isReadonly) await mkdir(asked, { recursive: true });
-  const root = await realpath(asked);
-  const spoolFolder = join(root, spoolName);
-  if (!isReadonly) await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
-  const store = { root, spoolFolder };
+  const { root, isMissing } = await findRoot(resolve(path), isReadonly);
+  const store: Folder = { root, isMissing };
   return {
-    spoolFolder,
+    spoolFolder: () => guard(() => prepareSpool(store)),
     access: { kind: 'folder', root, has: (name) => guard(() => isFile(store, name)) },
     put: (name, source) => guard(() => put(store, name, source)),
     delete: (name) => guard(() => remove(store, name)),
@@ -45,11 +42,40 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
 
 interface Folder {
   readonly root: string;
-  readonly spoolFolder: string;
+  /** Whether nobody has seen or created it yet. */
+  isMissing: boolean;
+}
+
+/** The folder without symbolic links on the way, as far as it is there already. */
+async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
+  try {
+    const root = await realpath(path);
+    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is no folder.`);
+    if (!isReadonly) await access(root, constants.W_OK | constants.X_OK);
+    return { root, isMissing: false };
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || isReadonly || dirname(path) === path) throw error;
+  }
+  const { root } = await findRoot(dirname(path), isReadonly);
+  return { root: join(root, basename(path)), isMissing: true };
+}
+
+async function prepare(store: Folder): Promise<void> {
+  if (store.isMissing) await mkdir(store.root, { recursive: true });
+  else await stat(store.root);
+  store.isMissing = false;
+}
+
+async function prepareSpool(store: Folder): Promise<string> {
+  await prepare(store);
+  const folder = join(store.root, spoolName);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
 }
 
 async function put(store: Folder, name: string, { path }: BlobSource): Promise<string> {
   requireBlobName(name);
+  await prepare(store);
   await makeParent(store, name);
   await flush(path);
   for (const candidate of blobNames(name)) {
@@ -114,11 +140,13 @@ async function isFile({ root }: Folder, name: string): Promise<boolean> {
 }
 
 /** Links are neither followed nor listed: what they lead to was not stored here. */
-async function* list({ root }: Folder, folder: string = root): AsyncGenerator<BlobEntry> {
+async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
+  if (store.isMissing) return;
+  const { root } = store;
   const entries = await guard(() => readdir(folder, { withFileTypes: true }));
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* list({ root, spoolFolder: '' }, path);
+    if (entry.isDirectory()) yield* list(store, path);
     if (!entry.isFile()) continue;
     const found = await lstatOrNothing(path);
     if (found === undefined) continue;
@@ -137,8 +165,8 @@ async function lstatOrNothing(path: string): Promise<{ readonly size: number; re
   }
 }
 
-async function check({ spoolFolder }: Folder): Promise<void> {
-  const path = join(spoolFolder, `check-${randomUUID()}`);
+async function check(store: Folder): Promise<void> {
+  const path = join(await prepareSpool(store), `check-${randomUUID()}`);
   try {
     await writeFile(path, 'alive', { flag: 'wx' });
   } finally {

@@ -17,7 +17,7 @@ import { readText, S3Client, type S3Place, type S3Response } from './s3-client.t
 export function openS3Store(place: S3Place): BlobStore {
   const store = new S3Store(place);
   return {
-    spoolFolder: tmpdir(),
+    spoolFolder: () => Promise.resolve(tmpdir()),
     access: { kind: 'remote', fetch: (name, query) => store.fetch(name, query) },
     put: (name, source) => store.put(name, source),
     delete: (name) => store.delete(name),

@@ -45,7 +45,7 @@ const read = new WeakMap<RequestBody, Promise<Form>>();
  */
 export function readForm(
   { body, headers }: { readonly body: RequestBody; readonly headers: RequestHeaders },
-  folder: string,
+  folder: () => Promise<string>,
   limits: FormLimits,
 ): Promise<Form> {
   let form = read.get(body);
@@ -59,13 +59,13 @@ export function readForm(
 async function parseForm(
   body: RequestBody,
   headers: RequestHeaders,
-  folder: string,
+  folder: () => Promise<string>,
   limits: FormLimits,
 ): Promise<Form> {
   const { 'content-type': type = '' } = headers;
   const { stream } = body;
   if (stream === undefined || mediaType(type) !== 'multipart/form-data') throw notMultipart();
-  const path = join(folder, `${randomUUID()}.part`);
+  const path = join(await folder(), `${randomUUID()}.part`);
   body.onRelease(() => rm(path, { force: true }));
   const source = stream[Symbol.asyncIterator]();
   const parts = new Parts(openParser(type, limits), path, limits);

@@ -58,7 +58,7 @@ function readUpload({ host, store }: Attachments, request: ServiceRequest, fileB
     otherBytes: host.settings.get('max_body_size'),
     json: { maxDepth: host.settings.get('max_json_depth') },
   };
-  return readForm(request, store.spoolFolder, limits);
+  return readForm(request, () => store.spoolFolder(), limits);
 }
 
 /** Stores the file that was received, and gives it to the record. */
