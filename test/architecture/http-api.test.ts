@@ -29,7 +29,12 @@ describe('the reference of the HTTP API', () => {
 
   beforeAll(async () => {
     service = await startTestService({
-      settings: { includes: 'default_bucket flush openid prometheus', experimental_permissions_endpoint: 'true' },
+      settings: {
+        includes: 'default_bucket flush attachments openid prometheus',
+        experimental_permissions_endpoint: 'true',
+        // Nothing is put there, so it will not be made.
+        'attachment.base_path': path.join(projectRoot, 'data', 'nowhere'),
+      },
     });
     alice = service.asUser('alice');
   });
