@@ -191,7 +191,8 @@ async function deleteFiles(settings: Settings, names: readonly string[]): Promis
   }
 }
 
-async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
+/** Opens the backends for a piece of work and closes them after it. */
+export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
     await prepareSchemas(backends);
@@ -201,7 +202,8 @@ async function withBackends<T>(settings: Settings, work: (backends: OpenBackends
   }
 }
 
-async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** One transaction. */
+export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   const session = new Session(backends, silent);
   try {
     const result = await work(await session.writer());

@@ -2,6 +2,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -21,6 +22,7 @@ import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
@@ -40,6 +42,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** Has the last word on every access, in place of the setting `multiauth.authorization_policy`. */
+  readonly authorization?: AuthorizationPolicy;
   /** How to wait for backends that cannot be reached yet; absent: not at all. */
   readonly patience?: Patience;
 }
@@ -71,7 +75,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
     const observation = await openObservation(settings, logger, plugins);
-    const core = { settings, logger, clock };
+    const core = { ...options, clock };
     return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
       async (error: unknown) => {
         await observation.close();
@@ -102,7 +106,7 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function assemble(
-  { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
+  { settings, logger, clock, authorization }: ServiceOptions & { readonly clock: Clock },
   plugins: readonly Plugin[],
   backends: OpenBackends,
   observation: Observation,
@@ -131,12 +135,17 @@ export async function assemble(
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = observation.ofPolicies(createPolicies(host, parts));
 
-  const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
+  const ofKinds = {
+    ...kindSettings(settings),
+    idGenerators: idGeneratorsOf(parts),
+    authorization: authorization ?? (await createAuthorization(host, parts)),
+  };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
-  const shareable = backends.hasPermissions ? builtInKinds(resources) : [];
+  const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
+  const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
   for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
@@ -186,9 +195,9 @@ export async function assemble(
       },
       clock,
     ),
-    versionPrefix,
+    place: { pathPrefix: settings.get('path_prefix'), versionPrefix },
     readonly: settings.get('readonly'),
-    unversionedPaths: new Set(['/__heartbeat__', '/__lbheartbeat__', '/__version__']),
+    unversionedPaths: unversionedPaths(settings.get('path_prefix')),
   });
   const runner: RunnerOptions = {
     dispatcher,
@@ -206,10 +215,7 @@ export async function assemble(
     observer: observation.observer,
   };
   const server = createServer({ runner, ...serverLimits(settings) });
-  const stop = async (): Promise<void> => {
-    await listeners.stop();
-    for (const part of parts.toReversed()) await part.stop?.();
-  };
+  const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
     await listeners.start();
@@ -233,6 +239,12 @@ export async function assemble(
   };
 }
 
+/** What load balancers ask for; they follow no redirects. */
+function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
+  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
+  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
+}
+
 /** @throws Error naming the plugin that could not be started, with its reason */
 async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
   for (const [index, part] of parts.entries()) {
@@ -240,6 +252,17 @@ async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[
       await part.start?.();
     } catch (error) {
       throw new Error(`The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}
+
+/** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
+async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
     }
   }
 }
@@ -253,9 +276,8 @@ function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logge
   for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
 }
 
-function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
-  const added = new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
-  return (name) => added.get(name);
+function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {
+  return new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
 }
 
 function collectCapabilities(parts: readonly PluginParts[]): Capabilities {

@@ -75,6 +75,8 @@ export interface ResourceKind {
   readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject;
   /** Last word on attributes before they are stored, such as JSON Schema validation; throws to refuse. */
   readonly beforeWrite?: (write: PendingWrite) => Promise<JsonObject>;
+  /** Attributes, such as a hashed password, that nobody may be told: what leaves the process about events lacks them. */
+  readonly hiddenFields?: readonly string[];
   /** What follows from a change, inside the same transaction: memberships, cascades. */
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
   /** Seconds for which anonymous answers may be cached; `undefined`: not at all. */

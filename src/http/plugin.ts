@@ -1,5 +1,5 @@
 // What a plugin is: a module that declares what it adds. Built-in features beyond the core hierarchy use the same
-// interface as anybody else's.
+// interface as anybody else's. See docs/guides/writing-a-plugin.md.
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
@@ -8,6 +8,7 @@ import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ListenerFactory } from '../engine/events/listener.ts';
@@ -37,11 +38,18 @@ export interface PluginHost {
   readonly openBlobStore: (place: BlobPlace) => Promise<BlobStore>;
   /** Limits and keys that lists and pages are made with. */
   readonly engine: EngineOptions;
-  /** Path that all addresses start with, `/v1`. */
+  /** Path that all addresses start with, `/v1`, or with a path before it `/api/v1`. */
   readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;
 }
+
+/**
+ * Makes an authorization policy.
+ *
+ * @throws Error when it cannot be made; the service does not start then
+ */
+export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | Promise<AuthorizationPolicy>;
 
 /** What a plugin adds; everything is optional. */
 export interface PluginParts {
@@ -63,6 +71,8 @@ export interface PluginParts {
   /** Implementations for `multiauth.policy.<name>.use`, by name. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;
   readonly principals?: PrincipalSource;
+  /** Implementations for `multiauth.authorization_policy`, by name. */
+  readonly authorizations?: Readonly<Record<string, AuthorizationFactory>>;
   /** Those who hear of changes and reads. */
   readonly subscribers?: readonly Subscriber[];
   /** Implementations for `event_listeners.<name>.use`, by name. */

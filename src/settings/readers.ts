@@ -235,6 +235,31 @@ export function dottedChoice<const T extends string>(
   };
 }
 
+/**
+ * One of a few words, as `dottedChoice` reads them, or a name that is not known yet when settings are read, such as that
+ * of a module.
+ *
+ * @param options.form the other names, as a noun phrase
+ * @param options.pattern what they look like
+ */
+export function dottedChoiceOr<const T extends string>(
+  words: readonly T[],
+  options: Parameters<typeof dottedChoice<T>>[1] & { readonly form: string; readonly pattern: RegExp },
+): Reader<string> {
+  const known = dottedChoice(words, options);
+  const form = `${known.form}, or ${options.form}`;
+  return {
+    form,
+    read(given) {
+      const name = unwrap(given);
+      // A path may end like a dotted word by chance.
+      const reading = /^(?:\.|\/|file:)/.test(name) ? wrong(form) : known.read(given);
+      if (reading.kind !== 'wrong') return reading;
+      return options.pattern.test(name) ? value(name) : wrong(form);
+    },
+  };
+}
+
 /** A whole number out of a few. */
 export function numberChoice<const T extends number>(...numbers: readonly T[]): Reader<T> {
   return scalar(`one of ${numbers.join(', ')}`, (given) => numbers.find((candidate) => String(candidate) === given));

@@ -65,9 +65,7 @@ test(
     const server = await ServerProcess.start(workspace, environment);
     const client = new Client(server.url, 'alice');
     const objects = (await client.readAll(records)) as { attachment?: { location: string; size: number } | null }[];
-    const used = objects.flatMap(({ attachment }) =>
-      attachment == null ? [] : [attachment.location.split('/').at(-1)!],
-    );
+    const used = objects.flatMap(({ attachment }) => (attachment ? [attachment.location.split('/').at(-1)!] : []));
     expect(used.length).toBeGreaterThan(0);
     for (const name of used) expect([name, existsSync(join(files, name))]).toEqual([name, true]);
     for (const name of readdirSync(files, { recursive: true, encoding: 'utf8' }))

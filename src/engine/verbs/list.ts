@@ -46,7 +46,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
 async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
   const { caller, ids, session } = context;
   const { rules, declaration } = kind;
-  const list = { uri: kind.listUri(ids), whole: rules.readList, create: rules.create, own: rules.read };
+  const { idName } = kind;
+  const list = { uri: kind.listUri(ids), idName, whole: rules.readList, create: rules.create, own: rules.read };
   const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
   return requireListAccess(mayBeEmpty ? { ...list, create: openToAll } : list, caller, session.reader, ids);
 }

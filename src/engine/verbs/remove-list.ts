@@ -19,7 +19,13 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   // Asked for together, but a missing parent is told only to those who have access.
   const [access, complaint] = await Promise.all([
     requireListAccess(
-      { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
+      {
+        uri: kind.listUri(context.ids),
+        idName: kind.idName,
+        whole: rules.writeList,
+        create: rules.create,
+        own: rules.write,
+      },
       context.caller,
       reader,
       context.ids,

@@ -62,6 +62,9 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
         return true;
       },
     },
+    start() {
+      if (!host.objects.kinds.has('record')) throw new Error('Without records there is nothing to attach files to.');
+    },
     async stop() {
       await parts.deletions.settled();
       await store.close();
