@@ -1,13 +1,14 @@
 // What files may be, what they are called and how they are served; settings and their overrides.
 import fc from 'fast-check';
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { blobNames, requireBlobName } from '../../src/contracts/blobs.ts';
 import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
 import { cleanMimetype, extensionOf, isShown, parseExtensions } from '../../src/plugins/attachments/file-types.ts';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
-import { FileFolder, upload } from '../support/attachments.ts';
+import { FileFolder, form, upload } from '../support/attachments.ts';
 import { S3Server } from '../support/s3-server.ts';
 
 let folder: FileFolder;
@@ -369,6 +370,26 @@ describe('Files are served', () => {
     expect(await alice.request('GET', new URL(location).pathname.replace('/store', ''))).toMatchObject({ status: 200 });
   });
 
+  it('below the path that all addresses have.', async () => {
+    service = await startTestService({
+      settings: { includes: 'default_bucket attachments', path_prefix: '/api', 'attachment.base_path': folder.path },
+    });
+    alice = service.asUser('alice');
+    const path = '/api/v1/buckets/default/collections/c/records/r/attachment';
+    const answer = await alice.request(
+      'POST',
+      path,
+      form([{ name: 'attachment', filename: 'a.txt', content: 'hello' }]),
+    );
+    expect(answer).toMatchObject({
+      status: 201,
+      headers: { location: expect.stringMatching(/^\/api\/v1\/buckets\//) },
+    });
+    const { location } = attachmentOf(answer);
+    expect(location).toMatch(/^\/api\/v1\/attachments\//);
+    expect(await alice.request('GET', location)).toMatchObject({ status: 200, text: 'hello' });
+  });
+
   it('not as part of a batch.', async () => {
     await start();
     const { location } = attachmentOf(await upload(alice, record));
@@ -438,15 +459,16 @@ describe('The settings', () => {
     [{ 'attachment.gcloud.bucket_name': 'x' }, /attachment\.gcloud\.bucket_name.*storage\.googleapis\.com/s],
     [{ 'attachment.gcloud.credentials': 'secret.json' }, /HMAC/],
     [{ 'attachment.aws.bucket_name': 'files' }, /attachment\.aws\.access_key.*attachment\.aws\.secret_key/s],
-    [{ 'attachment.base_path': '/tmp/x', 'attachment.aws.bucket_name': 'files' }, /not both/],
+    [{ 'attachment.base_path': tmpdir(), 'attachment.aws.bucket_name': 'files' }, /not both/],
     [{ 'attachment.base_path': '/dev/null/x' }, /attachments could not be set up/],
     [{ 'attachment.max_size_bytes': 'much' }, /attachment\.max_size_bytes/],
     [
-      { 'attachment.base_path': '/tmp/x', 'attachment.resources.b.c.randomize': 'perhaps' },
+      { 'attachment.base_path': tmpdir(), 'attachment.resources.b.c.randomize': 'perhaps' },
       /attachment\.resources\.b\.c\.randomize/,
     ],
-    [{ 'attachment.base_path': '/tmp/x', 'attachment.mimetypes': 'txt=text/plain' }, /attachment\.mimetypes/],
+    [{ 'attachment.base_path': tmpdir(), 'attachment.mimetypes': 'txt=text/plain' }, /attachment\.mimetypes/],
     [{ 'attachment.base_url': 'files' }, /attachment\.base_url/],
+    [{ 'attachment.base_path': tmpdir(), built_in_kinds: 'false' }, /nothing to attach files to/],
   ])('are checked at start: %j.', async (settings, message) => {
     const starting = startTestService({ settings: { includes: 'attachments', ...settings } });
     await expect(starting).rejects.toThrow(message);
