@@ -1,5 +1,6 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { attachments } from '../plugins/attachments/index.ts';
 import { changes } from '../plugins/changes/index.ts';
@@ -13,6 +14,7 @@ import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
 export const builtInPlugins: readonly Plugin[] = [
+  accounts,
   admin,
   attachments,
   changes,

@@ -28,6 +28,7 @@ import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
+import { openMailer } from './mail.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
@@ -118,12 +119,14 @@ export async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
+  const mailer = openMailer(settings, logger);
   const host = {
     settings,
     stores: backends,
     cache,
     clock,
     logger,
+    mailer,
     objects,
     openBlobStore,
     engine,
@@ -172,7 +175,12 @@ export async function assemble(
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
-    ...resourceEndpoints(kinds.values(), engine, ofKinds),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap((part) => part.actions ?? []),
+    ),
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
@@ -233,6 +241,7 @@ export async function assemble(
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
       await stop();
+      await mailer.close();
       await observation.close();
       await backends.close();
     },

@@ -5,6 +5,7 @@ import { readVersion } from '../settings/version.ts';
 import { attachmentsCleanCommand } from './commands/attachments-clean.ts';
 import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
+import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -45,6 +46,7 @@ function createProgram(): Command {
     copyCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
+    createUserCommand(),
     webhooksCommand(),
   ];
   for (const command of commands) {

@@ -90,7 +90,8 @@ async function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: 
   return bound.length > 0 && reader.permission.checkPermission(caller.principals, bound);
 }
 
-function isNamedBySettings(rule: AccessRule, caller: Caller): boolean {
+/** Whether settings alone let the caller do it. */
+export function isNamedBySettings(rule: AccessRule, caller: Caller): boolean {
   if (rule.principals.size === 0) return false;
   return caller.principals.some((principal) => rule.principals.has(principal));
 }

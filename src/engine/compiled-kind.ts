@@ -89,6 +89,8 @@ function compileKind(
     return { principals: new Set(principals), entries, authenticated: false, policed };
   };
   const above = kind.parent ?? '';
+  const readList = ruleOn(above, 'read', 'list');
+  const writeList = ruleOn(above, 'write', 'list');
   const added = new Map<string, AccessRule>();
   return {
     name: kind.name,
@@ -110,13 +112,17 @@ function compileKind(
       return rule;
     },
     rules: {
-      readList: ruleOn(above, 'read', 'list'),
-      writeList: ruleOn(above, 'write', 'list'),
+      readList: kind.ownerOf === undefined ? readList : { ...readList, principals: union(readList, writeList) },
+      writeList,
       create: ruleOn(above, `${kind.name}:create`, 'list', 'create'),
       read: ruleOn(kind.name, kind.readPermission ?? 'read', 'object', 'read'),
       write: ruleOn(kind.name, 'write', 'object'),
     },
   };
+}
+
+function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
+  return new Set([...one.principals, ...other.principals]);
 }
 
 function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {

@@ -133,7 +133,7 @@ export class Dispatcher {
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
-    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
+    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request, outer.session, found.below);
     if (outer.note !== undefined) outer.note.caller = caller;
     await this.#receive(request, found, outer, caller);
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
@@ -149,7 +149,7 @@ export class Dispatcher {
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),
       dispatch: (entry) => this.#dispatchEntry(entry, outer),
-      authenticate: (entries) => outer.identities.prepare(entries.map(({ headers }) => headers)),
+      authenticate: (entries) => outer.identities.prepare(entries),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.

@@ -6,6 +6,7 @@ import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { BlobPlace, BlobStore } from '../contracts/blobs.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Mailer } from '../contracts/mailer.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
@@ -15,6 +16,7 @@ import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
+import type { ResourceAction } from '../engine/resource-action.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
 import type { SettingsTable } from '../settings/definition.ts';
@@ -32,6 +34,8 @@ export interface PluginHost {
   readonly cache: CacheBackend;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Set up when it is first used. */
+  readonly mailer: Mailer;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
   /** Opens a store of files; the plugin closes it when it stops. */
@@ -55,6 +59,8 @@ export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | P
 export interface PluginParts {
   /** Kinds of objects, parents first; they come after the built-in ones. */
   readonly kinds?: readonly ResourceKind[];
+  /** What else can be done with objects of a kind. */
+  readonly actions?: readonly ResourceAction[];
   /** Permissions added to kinds that are declared elsewhere. */
   readonly permissions?: readonly AddedPermission[];
   /** For settings such as `record_id_generator`, by name. */

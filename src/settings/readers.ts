@@ -60,6 +60,18 @@ export function matching(pattern: RegExp, form: string): Reader<string> {
   return scalar(form, (given) => (pattern.test(given) ? given : undefined));
 }
 
+/** A regular expression, kept as its text. */
+export function regexp(): Reader<string> {
+  return scalar('a regular expression', (given) => {
+    try {
+      return new RegExp(given).source === '' ? undefined : given;
+    } catch {
+      // What does not compile is not one.
+      return undefined;
+    }
+  });
+}
+
 interface Range {
   readonly min?: number;
   readonly max?: number;
