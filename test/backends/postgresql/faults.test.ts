@@ -142,6 +142,7 @@ describe('a server that hangs', () => {
     await write(backends, 'z');
   });
 
+  // Proves S-230, S-233, S-237.
   test('is a 503 with a time to come back, and no more when it has woken up', { timeout: 40_000 }, async () => {
     const settings = {
       ...postgresqlSettings(url),
@@ -223,6 +224,7 @@ describe('the connections', () => {
     expect(await cache.get('u7')).toBe(7);
   });
 
+  // Proves S-239, S-240, S-243.
   test('that do not become free in time are a refusal, and the next caller gets one', async () => {
     const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
     const unit = await backends.database.begin();
@@ -231,6 +233,7 @@ describe('the connections', () => {
     await write(backends, 'x');
   });
 
+  // Proves S-241.
   test('are refused at once to callers beyond the backlog', async () => {
     const backends = open({ size: 1, maxOverflow: 1, maxBacklog: 1 });
     const unit = await backends.database.begin();
