@@ -36,7 +36,6 @@ describe('the reference of the HTTP API', () => {
 
   afterAll(() => service.close());
 
-  // Proves S-235.
   it('has a section with an anchor for every error number, which tells every status of it', () => {
     const page = read('errors');
     const missing = Object.values(errorTable).flatMap(({ errno, status }) => {

@@ -207,6 +207,7 @@ describe('a network that falls silent', () => {
 });
 
 describe('the connections', () => {
+  // Proves S-241.
   test('are never all taken by units of work, which may need the cache to go on', async () => {
     const options = { url, size: 1, maxOverflow: 0, timeoutSeconds: 5 };
     const backends = open(options);
@@ -224,7 +225,7 @@ describe('the connections', () => {
     expect(await cache.get('u7')).toBe(7);
   });
 
-  // Proves S-239, S-240, S-243.
+  // Proves S-243.
   test('that do not become free in time are a refusal, and the next caller gets one', async () => {
     const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
     const unit = await backends.database.begin();
@@ -233,7 +234,6 @@ describe('the connections', () => {
     await write(backends, 'x');
   });
 
-  // Proves S-241.
   test('are refused at once to callers beyond the backlog', async () => {
     const backends = open({ size: 1, maxOverflow: 1, maxBacklog: 1 });
     const unit = await backends.database.begin();
