@@ -1,5 +1,5 @@
 // That settings alone decide where things are kept, for each kind of backend by itself.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -48,4 +48,14 @@ test('Objects and permissions are where the settings say, together or apart.', a
   expect(await statuses(inFiles('two', 'one'), 'GET /buckets/b')).toEqual([404]);
   expect(await statuses({}, 'GET /buckets/b', 'PUT /buckets/b')).toEqual([403, 201]);
   expect(await statuses({}, 'GET /buckets/b')).toEqual([403]);
+});
+
+// Proves S-019.
+test('The cache is where its own setting says.', async () => {
+  const folder = temporaryFolder();
+  await ask({ cache_url: join(folder, 'store') }, 'GET /__heartbeat__');
+  expect(readdirSync(folder)).toEqual([]);
+  const [heartbeat] = await ask({ cache_backend: 'sqlite', cache_url: join(folder, 'store') }, 'GET /__heartbeat__');
+  expect(heartbeat).toMatchObject({ status: 200, body: { cache: true } });
+  expect(readdirSync(folder)).not.toEqual([]);
 });

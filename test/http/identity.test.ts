@@ -1,6 +1,7 @@
 // That requests stand for themselves: who calls is in their headers, and nothing else is remembered or asked for
 // (docs/guides/authentication.md).
 import { describe, expect, it } from 'vitest';
+import { definePlugin } from '../../src/http/plugin.ts';
 import { authorizationOf, startTestService } from '../../src/testing/index.ts';
 import { absent } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
@@ -33,6 +34,34 @@ describeScenarios('requests that stand for themselves', [
     ],
   },
 ]);
+
+const labels = definePlugin({
+  name: 'labels',
+  setup: () => ({ principals: () => Promise.resolve(['ldap:team']) }),
+});
+
+describeScenarios(
+  'principals that are no users',
+  [
+    // Proves S-009, S-061.
+    {
+      name: 'Labels that a plugin hands out are compared as they are.',
+      given: [
+        'bucket',
+        'PUT {C} {"permissions":{"read":["ldap:team"]}}',
+        'PUT {B}/collections/d {"permissions":{"read":["ldap:Team","ldap","ldap:team "]}}',
+      ],
+      request: 'bob: GET {C}',
+      status: 200,
+      then: [
+        { request: 'bob: GET {B}/collections/d', status: 403 },
+        { request: 'nobody: GET {C}', status: 401 },
+        { request: 'bob: GET {B}', status: 403 },
+      ],
+    },
+  ],
+  { plugins: [labels] },
+);
 
 describeScenarios(
   'a service that is not for Basic credentials',

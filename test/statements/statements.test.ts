@@ -54,8 +54,8 @@ describe('The tags', () => {
       [`permissionCase(\n  name, async`, undefined],
       [`['a row', [1], true],`, 'a row'],
       [`[\n  'a row',\n  [1],\n],`, 'a row'],
-      [`it.each([400, 401])('answers %i.', async`, 'answers %i.'],
-      [`it.each<readonly [string]>([\n  ['no name'],\n])('decides %s.', async`, 'decides %s.'],
+      [`it.each([400, 401])('answers %i.', async`, 'answers ….'],
+      [`it.each<readonly [string]>([\n  ['no name'],\n])('decides %s.', async`, 'decides ….'],
       [`describe.each(backends)('on $name', () => {`, 'on $name'],
       [`const name = 'nothing';`, undefined],
     ];
@@ -63,6 +63,21 @@ describe('The tags', () => {
       expect(findTags('x.ts', `  // Proves S-001, S-264.\n${code}`), code).toEqual([
         { numbers: [1, 264], file: 'x.ts', line: 1, test: name },
       ]);
+  });
+
+  test('show names that are no sentences by themselves with those of the suites around them.', () => {
+    const lines = [
+      'describe(`The list of ${kind}`, () => {',
+      '  // Proves S-001.',
+      `  it('is empty.', () => {});`,
+      '});',
+    ];
+    const named = (text: string): string | undefined => findTags('x.ts', text)[0]?.test;
+    expect(named(lines.join('\n'))).toBe('The list of … is empty.');
+    expect(named(lines.join('\n').replace('is empty', 'It is empty'))).toBe('The list of …: It is empty.');
+    expect(named(lines.join('\n').replace('is empty', 'A list is empty'))).toBe('A list is empty.');
+    expect(named(['describe("x", () => {});', ...lines.slice(1)].join('\n'))).toBe('x is empty.');
+    expect(named(lines.slice(1).join('\n'))).toBe('is empty.');
   });
 
   test('are refused when they are nearly right, rather than overlooked.', () => {

@@ -42,7 +42,7 @@ export const chapters: readonly Chapter[] = [
       19: 'Storage, permission and cache backends are chosen by configuration.',
       20: 'There are relational, key-value and in-memory backends, and memory is the default.',
       21: 'A request that fails is undone as a whole.',
-      22: 'Clients cannot tell the backends apart by their answers.',
+      22: 'All backends give the same answers.',
     },
   },
   {

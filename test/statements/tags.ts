@@ -51,8 +51,24 @@ export function findTags(file: string, text: string): readonly Tag[] {
       return [];
     }
     const numbers = list.split(', ').map((number) => Number(number.slice(2)));
-    return [{ numbers, file, line: index + 1, test: findName(lines.slice(index + 1)) }];
+    return [{ numbers, file, line: index + 1, test: withSuite(findName(lines.slice(index + 1)), lines, index) }];
   });
+}
+
+/** Names that are no sentences by themselves, such as `are found.`, with that of the suite around them. */
+function withSuite(name: string | undefined, lines: readonly string[], index: number): string | undefined {
+  if (name === undefined || !/^(?:[a-z%]|It )/.test(name)) return name;
+  const indentation = indentationOf(lines[index] ?? '');
+  const around = lines
+    .slice(0, index)
+    .findLastIndex((line) => /^\s*describe\b/.test(line) && indentationOf(line) < indentation);
+  const suite = around === -1 ? undefined : findName(lines.slice(around));
+  if (suite === undefined) return name;
+  return name.startsWith('It ') ? `${suite}: ${name}` : `${suite} ${name}`;
+}
+
+function indentationOf(line: string): number {
+  return line.length - line.trimStart().length;
 }
 
 /** The name of the test that begins here, after other comments. */
@@ -75,5 +91,5 @@ function nameAfter(code: string, start: RegExp): string | undefined {
   const rest = code.slice(match.index + match[0].length);
   const name = quoted.exec(rest);
   if (name?.index !== 0) return undefined;
-  return name.groups!['text']!.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll(/\\(.)/g, '$1');
+  return name.groups!['text']!.replaceAll(/\$\{[^}]*\}|%[a-z]\b/g, '…').replaceAll(/\\(.)/g, '$1');
 }
