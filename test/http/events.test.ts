@@ -106,7 +106,7 @@ forEachBackend((backend) => {
     const batch = (...requests: readonly unknown[]): ReturnType<TestClient['request']> =>
       send('POST', '/batch', { requests });
 
-    // Proves S-200, S-202, S-210, S-212.
+    // Proves S-200, S-202, S-210, S-212, S-216.
     it('A creation tells who created what where, first inside the transaction and then after it.', async () => {
       const { body } = await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       const { last_modified: time } = (body as { data: { last_modified: number } }).data;
@@ -137,7 +137,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before read record 1']);
     });
 
-    // Proves S-200.
+    // Proves S-200, S-216.
     it('An update and a deletion tell what was before and what is now.', async () => {
       await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       await send('PATCH', `${collection}/records/r`, { data: { b: 2 } });

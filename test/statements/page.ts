@@ -38,7 +38,7 @@ function formatChapter({ number, title, statements }: Chapter, tags: readonly Ta
     const statement = Number(key);
     const proofs = [...new Set(tags.filter(({ numbers }) => numbers.includes(statement)).map(formatProof))];
     const reason = pending.get(statement);
-    const proof = proofs.length > 0 ? proofs.join('<br>') : `not yet: ${reason ?? 'no test'}`;
+    const proof = proofs.length > 0 ? proofs.join('<br>') : `not proved: ${reason ?? 'no test'}`;
     return `| ${formatNumber(statement)} | ${sentence} | ${proof} |\n`;
   });
   return `\n## ${number}. ${title}\n\n| No. | Statement | Proved by |\n|---|---|---|\n${rows.join('')}`;

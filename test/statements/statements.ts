@@ -26,7 +26,7 @@ export const chapters: readonly Chapter[] = [
       3: 'Records lie in collections, and collections in buckets.',
       4: 'Groups of users lie in buckets.',
       5: 'Each object has permissions of its own.',
-      6: 'The core manages no users: it has no sign-up and no passwords to change.',
+      6: 'The core manages no users: signing up and changing passwords come with the plugin `accounts` alone.',
       7: 'Callers are known by the headers of each request alone; there are no cookies and no sessions.',
       8: 'An authenticated user has an id that stays the same, `<policy>:<id>`.',
       9: 'Permissions are granted to user ids and to any other principals, which are opaque texts.',
