@@ -271,6 +271,7 @@ describeScenarios('malformed batches', [
 describeScenarios(
   'batches of any size',
   [
+    // Proves S-236.
     {
       name: 'Zero is no limit.',
       request: `POST /batch {"requests":[${Array.from({ length: 60 }, () => '{"path":"/"}').join(',')}]}`,

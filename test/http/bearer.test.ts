@@ -81,6 +81,7 @@ describe('a server that knows the users of tokens', () => {
     expect(server.count('/me2')).toBe(0);
   });
 
+  // Proves S-197.
   it('makes the answer 503 when nobody listens there, and anonymous requests go on.', async () => {
     await start(userinfo());
     await server.close();

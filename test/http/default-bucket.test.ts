@@ -99,6 +99,7 @@ describeScenarios(
     },
     // Proves S-132.
     { name: 'Explicit creation works.', request: `PUT ${mine}`, status: 201, body: { data: { id: aUuid } } },
+    // Proves S-046.
     {
       name: 'The alias is a good id in the body.',
       request: `PUT ${mine} {"data":{"id":"default","a":1}}`,

@@ -194,6 +194,7 @@ forEachBackend((backend) => {
       ]);
     });
 
+    // Proves S-208.
     it('Entries of a batch that fail contribute nothing, the others do.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/a` },

@@ -126,6 +126,7 @@ describeScenarios(
       status: 404,
       errno: 116,
     },
+    // Proves S-249.
     {
       name: 'Without redirects another version has errno 116.',
       request: 'nobody: GET ^/v2/buckets',
