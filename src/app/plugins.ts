@@ -7,6 +7,7 @@ import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { openid } from '../plugins/openid/index.ts';
 import { prometheus } from '../plugins/prometheus/index.ts';
+import { signer } from '../plugins/signer/index.ts';
 import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
@@ -20,6 +21,7 @@ export const builtInPlugins: readonly Plugin[] = [
   flush,
   openid,
   prometheus,
+  signer,
   statsd,
 ];
 

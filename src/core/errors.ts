@@ -18,6 +18,7 @@ export const errorTable = {
     message: 'Please authenticate to use this.',
   },
   invalidParameters: { status: 400, errno: 107, error: 'Invalid parameters' },
+  invalidPostedData: { status: 400, errno: 109, error: 'Bad Request' },
   malformedUrl: { status: 400, errno: 107, error: 'Bad Request', message: 'The URL holds invalid UTF-8.' },
   badRequest: { status: 400, errno: 107, error: 'Bad Request', message: 'The request is malformed.' },
   notAcceptable: { status: 406, errno: 107, error: 'Invalid parameters' },
