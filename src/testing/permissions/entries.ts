@@ -9,6 +9,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual([...(await reader.getObjectPermissionPrincipals('/a', 'read'))], []);
     assert.deepEqual(await entries('/a'), {});
   }),
+  // Proves S-075, S-077.
   permissionCase('an entry has the principals added', async ({ write, reader, entries }) => {
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'zoe'));
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'tom'));
@@ -17,6 +18,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/a'), { read: ['tom', 'zoe'], write: ['ann'] });
     assert.deepEqual(await entries('/b'), {});
   }),
+  // Proves S-075.
   permissionCase('adding a principal twice is adding it once', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
@@ -24,6 +26,7 @@ const aces: readonly PermissionCase[] = [
     });
     assert.deepEqual(await entries('/a'), { read: ['zoe'] });
   }),
+  // Proves S-076.
   permissionCase('a principal removed from an entry stays in others', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
@@ -39,6 +42,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/a'), {});
     assert.equal((await reader.getAccessibleObjects(['zoe'])).size, 0);
   }),
+  // Proves S-076.
   permissionCase('removing a principal that is absent is no error', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.removePrincipalFromAce('/a', 'read', 'zoe');
@@ -70,6 +74,7 @@ const aces: readonly PermissionCase[] = [
       0,
     );
   }),
+  // Proves S-068.
   permissionCase('odd names are names like any other', async ({ write, reader, entries }) => {
     const names = ['__proto__', 'constructor', 'a%', 'a_', 'ž'];
     await write(async (writer) => {
@@ -85,12 +90,14 @@ const aces: readonly PermissionCase[] = [
 const replacements: readonly PermissionCase[] = [
   ...(
     [
+      // Proves S-083.
       ['replacing an entry replaces its principals', { read: ['ann'] }, { read: ['ann'], write: ['tom'] }],
       [
         'replacing an entry may keep some principals',
         { read: ['ann', 'zoe'] },
         { read: ['ann', 'zoe'], write: ['tom'] },
       ],
+      // Proves S-083.
       ['replacing an entry by none deletes it', { read: [] }, { write: ['tom'] }],
       [
         'replacing with new names adds them',
@@ -131,12 +138,14 @@ const replacements: readonly PermissionCase[] = [
     ]);
     assert.deepEqual(await reader.getObjectsPermissions([]), []);
   }),
+  // Proves S-082.
   permissionCase('the entries of an object may be limited to names that exist', async ({ write, reader, entries }) => {
     await write((writer) => writer.replaceObjectPermissions('/a', { read: ['zoe'], write: ['tom'], create: ['ann'] }));
     assert.deepEqual(await entries('/a', ['read', 'create', 'unknown']), { create: ['ann'], read: ['zoe'] });
     assert.deepEqual(await entries('/a', []), {});
     assert.deepEqual(await reader.getObjectsPermissions(['/a', '/b'], ['write']), [{ write: ['tom'] }, {}]);
   }),
+  // Proves S-084.
   permissionCase('deleting entries leaves those of other objects', async ({ write, entries }) => {
     const objectIds = ['/buckets/a', '/buckets/a/collections/c', '/buckets/a_', '/buckets/ab', '/buckets/%'];
     await write(async (writer) => {
@@ -178,6 +187,7 @@ const subtree: readonly (readonly [string, boolean])[] = [
 
 const deletions: readonly PermissionCase[] = [
   ...subtree.map(([objectId, deleted]) =>
+    // Proves S-084.
     permissionCase(
       `deleting entries below /buckets/a_b ${deleted ? 'deletes' : 'spares'} those of ${objectId}`,
       async ({ write, entries, reader }) => {
@@ -210,6 +220,7 @@ const deletions: readonly PermissionCase[] = [
       },
     ),
   ),
+  // Proves S-070.
   permissionCase('a flush forgets entries and memberships', async ({ write, entries, principals, reader }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
