@@ -1,6 +1,7 @@
 // The writing half of the storage contract, for single objects. Every check is made under the lock of the list and
 // before the first change of an operation, so no statement that changes something can fail for a reason of its own.
 import type { Clock } from '../../base/clock.ts';
+import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
@@ -57,6 +58,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #clock: Clock;
   readonly #lists: LockedLists;
   readonly #announceDoomed: () => void;
+  /** What calls need is asked for as they come; they take effect one after the other. */
+  readonly #inOrder = new InOrder();
 
   constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
     super(access);
@@ -85,27 +88,39 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return locked.clock!;
   }
 
-  async create(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    const { list, entry } = await this.#lists.lock(key, id);
-    if (entry.object !== undefined) throw new UnicityError('id');
-    return this.#put(list, entry, id, text, lastModified);
+  create(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#lists.lock(key, id), ({ list, entry: found }) => {
+      const entry = list.entries.get(id) ?? found;
+      if (entry.object !== undefined) throw new UnicityError('id');
+      return this.#put(list, entry, id, text, lastModified);
+    });
   }
 
-  async update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    const { list, entry } = await this.#lists.lock(key, id);
-    return this.#put(list, entry, id, text, lastModified);
+  update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#lists.lock(key, id), ({ list, entry: found }) =>
+      this.#put(list, list.entries.get(id) ?? found, id, text, lastModified),
+    );
   }
 
-  async delete(
+  delete(
     key: ListKey,
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
+    return this.#inOrder.run(this.#lists.find(key, id), (found) => {
+      const old = found === undefined ? undefined : (found.list.entries.get(id) ?? found.entry).object;
+      return found === undefined || old === undefined ? undefined : this.#bury(found.list, old, options);
+    });
+  }
+
+  async #bury(
+    list: LockedList,
+    old: StoredObject,
+    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
+  ): Promise<Deletion> {
     const { lastModified: given, keepTombstone = true } = options;
-    const found = await this.#lists.find(key, id);
-    const old = found?.entry.object;
-    if (found === undefined || old === undefined) return undefined;
-    const { list } = found;
+    const { key } = list;
+    const { id } = old;
     const lastModified = await this.#nextTimestamp(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
     this.access.send(deleteObject, [key.parent, list.list, id]);

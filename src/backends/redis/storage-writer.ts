@@ -1,5 +1,6 @@
 // The writing half of the storage contract. Every write is made in a draft of its list, under the list's turn; reads see
 // the drafts of their own unit.
+import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
@@ -18,6 +19,8 @@ const piece = 1000;
 
 export class RedisStorageWriter extends RedisStorageReader implements StorageWriter {
   readonly #unit: RedisUnit;
+  /** What calls need is asked for as they come; they take effect one after the other. */
+  readonly #inOrder = new InOrder();
 
   constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
     super(client, keys, reads);
@@ -57,30 +60,32 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return draft.clock!;
   }
 
-  async create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    const draft = await this.#draftOf(list, id);
-    if (draft.findLive(id) !== undefined) throw new UnicityError('id');
-    return this.#put(draft, id, text, lastModified);
+  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#draftOf(list, id), (draft) => {
+      if (draft.findLive(id) !== undefined) throw new UnicityError('id');
+      return this.#put(draft, id, text, lastModified);
+    });
   }
 
-  async update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#put(await this.#draftOf(list, id), id, text, lastModified);
+  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#draftOf(list, id), (draft) => this.#put(draft, id, text, lastModified));
   }
 
-  async delete(
+  delete(
     list: ListKey,
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    const draft = await this.#draftOf(list, id);
-    const old = draft.findLive(id);
-    if (old === undefined) return undefined;
-    await this.#unit.outlive(list, id);
-    const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
-    const tombstone: Tombstone = { id, lastModified, deleted: true };
-    draft.advance(lastModified);
-    draft.put(id, options.keepTombstone === false ? undefined : tombstone);
-    return { old, tombstone };
+    return this.#inOrder.run(this.#draftOf(list, id), async (draft) => {
+      const old = draft.findLive(id);
+      if (old === undefined) return undefined;
+      await this.#unit.outlive(list, id);
+      const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
+      const tombstone: Tombstone = { id, lastModified, deleted: true };
+      draft.advance(lastModified);
+      draft.put(id, options.keepTombstone === false ? undefined : tombstone);
+      return { old, tombstone };
+    });
   }
 
   async deleteAll(
