@@ -2,6 +2,7 @@
 import type { Action } from '../../core/events/payload.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
+import type { Session } from '../session.ts';
 import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { After, Inside, Subscribers } from './subscriber.ts';
 
@@ -19,6 +20,8 @@ export class EventQueue {
   readonly #subscribers: Subscribers;
   #pending = new Map<string, Pending>();
   #flushes: FlushEvent[] = [];
+  /** Changes of which those have not heard who want to hear of all of them together. */
+  #untold: Change[] = [];
   #fired: ResourceEvent[] = [];
 
   constructor(subscribers: Subscribers) {
@@ -46,23 +49,38 @@ export class EventQueue {
       this.#pending.set(key, pending);
     }
     if (event.action === 'read') pending.entries.push(...event.entries);
-    else pending.changes.push(...event.changes);
+    else {
+      pending.changes.push(...event.changes);
+      if (this.#subscribers.collects(event.kind, event.action)) this.#untold.push(...event.changes);
+    }
   }
 
-  /** Adds the event that everything was deleted. */
+  /** Adds the event that everything was deleted; what was changed before is not there any more. */
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
+    this.#untold = [];
+  }
+
+  /** To be called when an object has been deleted, while what lies below it is still there. */
+  beforeCascade(change: Change, session: Session): Promise<void> {
+    return this.#subscribers.beforeCascade(change, session);
   }
 
   /**
    * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
-   * events, which come after all the present ones.
+   * events, which come after all the present ones. Those who want to hear of everything together come last.
    *
    * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
    */
   async fire(scope: EventScope): Promise<void> {
-    for (let level = 0; !this.isEmpty; level++) {
+    for (let level = 0; !this.isEmpty || this.#untold.length > 0; level++) {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
+      if (this.isEmpty) {
+        const changes = this.#untold;
+        this.#untold = [];
+        await callAll(this.#subscribers.atEnd(changes), scope);
+        continue;
+      }
       const flushes = this.#flushes;
       const events = Array.from(this.#pending.values(), ({ event }) => event);
       this.#flushes = [];

@@ -15,7 +15,7 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { context, options } = scope;
+  const { kind, context, options } = scope;
   // Asked for together, but a missing parent is told only to those who have access.
   const [access, complaint] = await Promise.all([
     requireReadAccess(scope),
@@ -32,7 +32,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const query = readQuery(parameters, context, options);
+  const query = readQuery(parameters, context, options, kind.declaration.traits);
   return context.request.method === 'HEAD'
     ? countList(scope, access, query, headers)
     : readPage(scope, access, query, headers);

@@ -31,7 +31,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   await writer.storage.lock(list);
   const timestamp = await requireTimestamp(scope);
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options);
+  const query = readQuery(parameters, context, options, kind.declaration.traits);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;
