@@ -19,6 +19,7 @@ import { runRequest, type RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
+import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
@@ -60,7 +61,7 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
-  settings.check(tablesOf(plugins));
+  settings.check(tablesOf(plugins), familiesOf(plugins));
   const backends = await openBackends(settings, clock);
   try {
     await prepareSchemas(backends);
@@ -199,9 +200,12 @@ function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
 
+function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
+  return plugins.flatMap((plugin) => plugin.families ?? []);
+}
+
 function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logger: Logger): void {
-  const families = plugins.flatMap((plugin) => plugin.families ?? []);
-  for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
+  for (const line of settings.findUnknownKeys(tablesOf(plugins), familiesOf(plugins))) logger.warn(line);
 }
 
 function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
