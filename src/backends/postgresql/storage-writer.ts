@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
@@ -30,6 +30,12 @@ const insertObject = prepared(
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
   VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
 );
+const insertObjects = prepared(
+  'insert-objects',
+  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+  SELECT $1, $2, n.id, n.last_modified, n.data, coalesce(n.attributes, n.data)::jsonb
+  FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS n (id, last_modified, data, attributes)`,
+);
 const updateObject = prepared(
   'update-object',
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
@@ -53,6 +59,9 @@ const buryObjects = prepared(
   INSERT INTO coffer_tombstones (parent, list, id, last_modified)
   SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
 );
+
+/** Objects that one statement stores. */
+const chunkObjects = 500;
 
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
   readonly #clock: Clock;
@@ -93,6 +102,31 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
       const entry = list.entries.get(id) ?? found;
       if (entry.object !== undefined) throw new UnicityError('id');
       return this.#put(list, entry, id, text, lastModified);
+    });
+  }
+
+  createAll(key: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.#inOrder.run(this.#lists.lockList(key), (list) => {
+      const now = this.#clock.now();
+      let clock = list.clock;
+      const stored = objects.map(({ id, text }) => {
+        clock = nextAfter(clock, now);
+        return new StoredObject(id, clock, text);
+      });
+      for (let start = 0; start < stored.length; start += chunkObjects) {
+        const chunk = stored.slice(start, start + chunkObjects);
+        this.access.send(insertObjects, [
+          key.parent,
+          list.list,
+          chunk.map(({ id }) => id),
+          chunk.map(({ lastModified }) => lastModified),
+          chunk.map(({ text }) => text),
+          chunk.map(({ text }) => findJsonbText(text) ?? null),
+        ]);
+      }
+      if (clock !== undefined && stored.length > 0) list.change(clock, { live: stored.length });
+      for (const object of stored) list.entries.set(object.id, { object, tombstone: undefined });
+      return stored;
     });
   }
 

@@ -2,7 +2,7 @@
 // the drafts of their own unit.
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, StorageWriter } from '../../contracts/storage.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
@@ -64,6 +64,19 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return this.#inOrder.run(this.#draftOf(list, id), (draft) => {
       if (draft.findLive(id) !== undefined) throw new UnicityError('id');
       return this.#put(draft, id, text, lastModified);
+    });
+  }
+
+  createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.#inOrder.run(this.#unit.draft(list), (draft) => {
+      this.#unit.requireOpen();
+      return objects.map(({ id, text }) => {
+        const object = new StoredObject(id, this.#nextFree(draft), text);
+        draft.advance(object.lastModified);
+        if (!draft.knows(id)) draft.learn(id, undefined);
+        draft.put(id, object);
+        return object;
+      });
     });
   }
 
@@ -160,6 +173,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return draft === undefined ? super.look(list, work) : work(this.#view(draft), piece);
   }
 
+  protected override async registeredKinds(): Promise<ReadonlySet<string>> {
+    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
+    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...drafted]);
+  }
+
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
     for (const { list, clock } of this.#unit.drafts)
@@ -169,9 +187,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   /** Every list that may have tombstones. */
   async #listsOf(kind: string | undefined, parent: string | undefined): Promise<readonly ListKey[]> {
-    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
-    const stored = this.#unit.isFlushed ? [] : await this.registeredKinds();
-    const kinds = kind === undefined ? new Set([...stored, ...drafted]) : [kind];
+    const kinds = kind === undefined ? await this.registeredKinds() : [kind];
     const lists: ListKey[] = [];
     for (const each of kinds) {
       const parents = parent === undefined ? await this.registered(each) : [parent];
