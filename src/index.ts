@@ -18,7 +18,13 @@ export type { IdGenerator } from './core/objects/ids.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
 export { ExactNumber, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
-export type { AuthenticationPolicy, Credentials, PolicyContext, PolicyFactory } from './contracts/authentication.ts';
+export type {
+  AuthenticationPolicy,
+  Credentials,
+  Identity,
+  PolicyContext,
+  PolicyFactory,
+} from './contracts/authentication.ts';
 export type { CacheBackend } from './contracts/cache.ts';
 export type { Database, Transaction } from './contracts/database.ts';
 export type {

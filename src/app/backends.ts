@@ -11,12 +11,16 @@ import type { Settings } from '../settings/settings.ts';
 import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
 import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
-export interface OpenBackends extends Stores {
-  readonly cache: CacheBackend;
+/** Storage and permissions without a cache. */
+export interface OpenStores extends Stores {
   readonly databases: readonly Database[];
   /** Whether a permission backend is configured; without one only user resources can be served. */
   readonly hasPermissions: boolean;
   close(): Promise<void>;
+}
+
+export interface OpenBackends extends OpenStores {
+  readonly cache: CacheBackend;
 }
 
 type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
@@ -99,15 +103,40 @@ export interface OpenDatabase {
  */
 export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
+  return closingOnFailure(opener, async () => {
+    const stores = await openWith(opener, settings);
+    const cache = await opener.openCache(settings.get('cache_backend'));
+    return {
+      ...stores,
+      cache,
+      async close() {
+        await cache.close();
+        await stores.close();
+      },
+    };
+  });
+}
+
+/**
+ * Opens storage and permissions alone.
+ *
+ * @throws Error when there is no storage, or a backend cannot be opened
+ */
+export async function openStores(settings: Settings, clock: Clock): Promise<OpenStores> {
+  const opener = new BackendOpener(settings, clock);
+  return closingOnFailure(opener, () => openWith(opener, settings));
+}
+
+async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>): Promise<T> {
   try {
-    return await openAll(opener, settings);
+    return await open();
   } catch (error) {
     for (const database of await opener.databases()) await database.close();
     throw error;
   }
 }
 
-async function openAll(opener: BackendOpener, settings: Settings): Promise<OpenBackends> {
+async function openWith(opener: BackendOpener, settings: Settings): Promise<OpenStores> {
   const storageName = settings.get('storage_backend');
   if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
   const storage = (await opener.open(storageName, 'storage')).storage();
@@ -116,16 +145,13 @@ async function openAll(opener: BackendOpener, settings: Settings): Promise<OpenB
     permissionName === undefined
       ? noPermissionBackend(storage.database)
       : (await opener.open(permissionName, 'permission')).permission();
-  const cache = await opener.openCache(settings.get('cache_backend'));
   const databases = await opener.databases();
   return {
     storage,
     permission,
-    cache,
     databases,
     hasPermissions: permissionName !== undefined,
     async close() {
-      await cache.close();
       for (const database of databases) await database.close();
     },
   };

@@ -5,7 +5,10 @@ import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Settings } from '../settings/settings.ts';
+import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
+import type { ListState } from '../contracts/storage.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { walkLists } from './copy/walk.ts';
 import { prepareSchemas } from './schemas.ts';
 
 /**
@@ -35,23 +38,72 @@ export async function flushCache(settings: Settings): Promise<void> {
 export interface PurgeOptions {
   /** Kinds whose tombstones go; empty: all. */
   readonly kinds: readonly string[];
-  /** Keep the newest so many of each list. */
+  /** Keep the newest so many of each list; excludes `before`. */
   readonly maxRetained?: number | undefined;
   /** Only those deleted before, in milliseconds since 1970 UTC. */
   readonly before?: number | undefined;
 }
 
-/** Forgets tombstones, never live objects; answers with their number. */
+/** Lists whose tombstones one unit of work forgets, and about how many of them: nobody waits for long. */
+const purgeLists = 20;
+const purgeTombstones = 2000;
+
+/** Forgets tombstones, never live objects, in short units of work; answers with their number. */
 export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }: PurgeOptions): Promise<number> {
   const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
-  return withBackends(settings, (backends) =>
-    write(backends, async ({ storage }) => {
-      if (kinds.length === 0) return storage.purgeDeleted(limits);
-      let count = 0;
-      for (const kind of kinds) count += await storage.purgeDeleted({ kind, ...limits });
-      return count;
-    }),
-  );
+  return withBackends(settings, async (backends) => {
+    let count = 0;
+    let lists: ListState[] = [];
+    for await (const list of walkLists(backends.storage.reader)) {
+      const mayHaveSome = list.dead > (maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
+      if (!mayHaveSome) continue;
+      lists.push(list);
+      if (lists.length < purgeLists) continue;
+      count += await purgeFrom(backends, lists, limits);
+      lists = [];
+    }
+    return count + (await purgeFrom(backends, lists, limits));
+  });
+}
+
+/** Forgets tombstones of a few lists, in as many units of work as it takes. */
+async function purgeFrom(
+  backends: OpenBackends,
+  lists: readonly ListState[],
+  limits: { readonly maxRetained?: number; readonly before?: number },
+): Promise<number> {
+  let count = 0;
+  let left = lists;
+  while (left.length > 0) {
+    const unit = await insist(backends, async ({ storage }) => {
+      let purged = 0;
+      for (const [index, { kind, parent }] of left.entries()) {
+        const limit = purgeTombstones - purged;
+        purged += await storage.purgeDeleted({ kind, parent, ...limits, limit });
+        // There may be more in this list, and the next unit of work begins with it.
+        if (purged >= purgeTombstones) return { purged, left: left.slice(index) };
+      }
+      return { purged, left: [] };
+    });
+    count += unit.purged;
+    left = unit.left;
+  }
+  return count;
+}
+
+/** A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten. */
+const insistentAttempts = 6;
+
+async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write(backends, work);
+    } catch (error) {
+      const passes = error instanceof BackendUnavailable && !error.isLasting;
+      const mayHelp = passes || error instanceof TransactionConflict;
+      if (!mayHelp || attempt === insistentAttempts) throw error;
+    }
+  }
 }
 
 /** Deletes a collection and everything below it, leaving no tombstones. */

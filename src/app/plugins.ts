@@ -1,14 +1,16 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { admin } from '../plugins/admin/index.ts';
+import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { history } from '../plugins/history/index.ts';
+import { openid } from '../plugins/openid/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
-export const builtInPlugins: readonly Plugin[] = [admin, defaultBucket, flush, history];
+export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush, history, openid];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.

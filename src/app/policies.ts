@@ -1,40 +1,62 @@
 // The authentication policies that the settings name, in their order.
 import type { AuthenticationPolicy, PolicyFactory } from '../contracts/authentication.ts';
-import type { CacheBackend } from '../contracts/cache.ts';
 import { basicPolicy } from '../http/authentication/basic.ts';
-import type { PluginParts } from '../http/plugin.ts';
-import type { Settings } from '../settings/settings.ts';
+import { bearerPolicy } from '../http/authentication/bearer.ts';
+import type { PluginHost, PluginParts } from '../http/plugin.ts';
+
+/** They become the first part of user ids and parts of addresses; a colon would let two policies share an id. */
+const nameForm = /^[A-Za-z0-9_.-]+$/;
 
 /**
  * Makes the policies of `multiauth.policies`.
  *
- * @throws Error for a policy without a known implementation
+ * @throws Error for a policy without a known implementation, or with a name that cannot be one
  */
 export function createPolicies(
-  settings: Settings,
-  cache: CacheBackend,
+  { settings, cache, clock, logger }: Pick<PluginHost, 'settings' | 'cache' | 'clock' | 'logger'>,
   parts: readonly PluginParts[],
 ): readonly AuthenticationPolicy[] {
-  const factories = new Map<string, PolicyFactory>([['BasicAuthAuthenticationPolicy', basicPolicy]]);
+  const factories = new Map<string, PolicyFactory>([
+    ['BasicAuthAuthenticationPolicy', basicPolicy],
+    ['BearerPolicy', bearerPolicy],
+  ]);
   for (const { policies } of parts) {
     for (const [name, factory] of Object.entries(policies ?? {})) factories.set(name, factory);
   }
-  return settings.get('multiauth.policies').map((name) => {
+  const names = settings.get('multiauth.policies');
+  requireNames(names);
+  return names.map((name) => {
     const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name);
     const factory = factories.get(use.slice(use.lastIndexOf('.') + 1));
     if (factory === undefined) {
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
-          `use one of ${[...factories.keys()].join(', ')}.`,
+          `use one of ${[...factories.keys()].join(', ')}, or include the plugin that brings it.`,
       );
     }
+    const prefix = `multiauth.policy.${name}.`;
     return factory({
       name: name.toLowerCase(),
-      parameter: (parameter) => settings.lookup(`multiauth.policy.${name}.${parameter}`),
+      parameter: (parameter) => settings.lookup(prefix + parameter),
+      givenParameters: settings.keys().flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : [])),
       secret: settings.get('userid_hmac_secret'),
       cache,
+      clock,
+      logger,
     });
   });
+}
+
+function requireNames(names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (!nameForm.test(name)) {
+      throw new Error(`multiauth.policies names ${name}; expected letters, digits, points, hyphens and underscores.`);
+    }
+    // Names are told apart as prefixes of user ids, in lower case.
+    if (seen.has(name.toLowerCase())) throw new Error(`multiauth.policies names ${name} twice.`);
+    seen.add(name.toLowerCase());
+  }
 }
 
 function defaultUse(name: string): string {

@@ -30,6 +30,7 @@ import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
+import { untilReachable, type Patience } from './waiting.ts';
 
 export interface ServiceOptions {
   readonly settings: Settings;
@@ -37,6 +38,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** How to wait for backends that cannot be reached yet; absent: not at all. */
+  readonly patience?: Patience;
 }
 
 export interface Service {
@@ -59,18 +62,30 @@ export interface Service {
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
-  const { settings, logger, clock = systemClock } = options;
+  const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
   settings.check(tablesOf(plugins), familiesOf(plugins));
+  const open = (): Promise<OpenBackends> => openReady(settings, clock);
+  try {
+    const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
+    return await assemble({ settings, logger, clock }, plugins, backends).catch(async (error: unknown) => {
+      await backends.close();
+      throw error;
+    });
+  } finally {
+    for (const warning of settings.warnings) logger.warn(warning);
+  }
+}
+
+/** Backends whose schemas are those that this version knows. */
+async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const backends = await openBackends(settings, clock);
   try {
     await prepareSchemas(backends);
-    return await assemble({ settings, logger, clock }, plugins, backends);
+    return backends;
   } catch (error) {
     await backends.close();
     throw error;
-  } finally {
-    for (const warning of settings.warnings) logger.warn(warning);
   }
 }
 
@@ -86,10 +101,10 @@ async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, versionPrefix, documentationUrl };
+  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = createPolicies(settings, cache, parts);
+  const policies = createPolicies(host, parts);
 
   const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
   const resources = {

@@ -11,12 +11,12 @@ import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
 import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
-import { rootEndpoint, type Capability } from '../http/views/root.ts';
+import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export type Capabilities = Map<string, Capability>;
+export type Capabilities = Map<string, Capability | CurrentCapability>;
 
 export interface UtilityOptions {
   readonly settings: Settings;

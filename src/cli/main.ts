@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { copyCommand } from './commands/copy.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -37,6 +38,7 @@ function createProgram(): Command {
     versionCommand(),
     flushCacheCommand(),
     purgeDeletedCommand(),
+    copyCommand(),
     deleteCollectionCommand(),
   ];
   for (const command of commands) {
@@ -74,5 +76,8 @@ function report(error: unknown, args: readonly string[]): number {
 
 function describeError(error: unknown, withStack: boolean): string {
   if (!(error instanceof Error)) return String(error);
-  return withStack && error.stack !== undefined ? error.stack : error.message;
+  if (withStack && error.stack !== undefined) return error.stack;
+  // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
+  const detail = error.cause instanceof Error ? error.cause.message : '';
+  return detail === '' ? error.message : `${error.message} (${detail})`;
 }

@@ -37,7 +37,15 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
   });
   const exit = (code: number): void => void closeLogger(logger).then(() => process.exit(code));
   const told = role.waitForOrder(() => exit(exitCodes.failed));
-  const service = await createService({ settings, logger });
+  const isTold = new AbortController();
+  void told.then(() => isTold.abort());
+  const patience = { seconds: settings.get('startup_timeout_seconds'), signal: isTold.signal };
+  const service = await Promise.race([createService({ settings, logger, patience }), told.then(() => undefined)]);
+  if (service === undefined) {
+    logger.info('Stopped before it listened');
+    exit(exitCodes.done);
+    return;
+  }
   const url = await listen(service);
   logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
   role.noteListening(url);

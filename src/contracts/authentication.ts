@@ -1,9 +1,20 @@
 // How a request tells who sends it. Policies are asked in the configured order; the first that returns an id wins.
+import type { Clock } from '../base/clock.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { CacheBackend } from './cache.ts';
+import type { Logger } from './logger.ts';
 
 /** The part of a request that identity may come from. Header names are lower-case. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** Who somebody is, for policies that know more than an id. */
+export interface Identity {
+  /** The user id without prefix. */
+  readonly id: string;
+  /** What is known about the user; plugins may show it to the user. */
+  readonly profile?: JsonObject;
 }
 
 export interface AuthenticationPolicy {
@@ -14,20 +25,27 @@ export interface AuthenticationPolicy {
   /** `false` when it looks at other headers than `Authorization`, and so is asked without that one too. */
   readonly usesAuthorizationHeader?: boolean;
   /**
-   * The user id without prefix, or `undefined` when the credentials are absent, malformed or wrong.
+   * The user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
+   * wrong.
    *
    * @throws BackendUnavailable when the credentials cannot be checked now (503, never a 401)
    */
-  authenticate(credentials: Credentials): Promise<string | undefined>;
+  authenticate(credentials: Credentials): Promise<string | Identity | undefined>;
 }
 
-/** What a policy is made from. `parameter` reads `multiauth.policy.<name>.<parameter>`. */
+/** What a policy is made from. */
 export interface PolicyContext {
+  /** Lower-case. */
   readonly name: string;
+  /** Reads `multiauth.policy.<name>.<parameter>`. */
   readonly parameter: (name: string) => string | undefined;
+  /** Parameters that a file or the command line gives, to tell misspelt ones. */
+  readonly givenParameters: readonly string[];
   /** Secret that user ids are derived with. */
   readonly secret: string;
   readonly cache: CacheBackend;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export type PolicyFactory = (context: PolicyContext) => AuthenticationPolicy;

@@ -40,6 +40,11 @@ export interface Database {
    * @returns one line for each step done, or to be done with `dryRun`.
    */
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
+  /**
+   * Lets the database look at how much it holds by now, on which the plans of its queries depend; called while a lot is
+   * written at once. Absent: its plans depend on no such thing.
+   */
+  refreshStatistics?(): Promise<void>;
   /** Lets go of files and connections, after open transactions have ended. */
   close(): Promise<void>;
 }

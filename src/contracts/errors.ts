@@ -26,14 +26,26 @@ export class UnicityError extends IntegrityError {
 /** A timestamp would have to be created while the backend is read-only (503 on the wire, naming the reason). */
 export class ReadonlyError extends BackendError {}
 
+export interface UnavailableOptions extends ErrorOptions {
+  /** What is wrong, in words that anybody may read: no hosts, no SQL, no credentials. Absent: the class of the cause. */
+  readonly reason?: string | undefined;
+  /** Whether it lasts until somebody changes something, so that waiting alone does not help. */
+  readonly isLasting?: boolean | undefined;
+}
+
 /** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
 export class BackendUnavailable extends BackendError {
   /** `storage`, `permission` or `cache`. */
   readonly backend: string;
+  readonly reason: string | undefined;
+  readonly isLasting: boolean;
 
-  constructor(backend: string, message: string, options?: ErrorOptions) {
+  /** @param message for the log: what is wrong, and what can be done about it */
+  constructor(backend: string, message: string, { reason, isLasting = false, ...options }: UnavailableOptions = {}) {
     super(message, options);
     this.backend = backend;
+    this.reason = reason;
+    this.isLasting = isLasting;
   }
 }
 

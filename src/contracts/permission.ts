@@ -16,6 +16,25 @@ export interface BoundPattern {
 
 export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
 
+/** All entries of one object. */
+export interface ObjectEntries {
+  readonly objectId: string;
+  readonly permissions: ObjectPermissions;
+}
+
+/** A part of a walk over everything there is. */
+export interface WalkPage<T> {
+  readonly found: readonly T[];
+  /** Where the walk goes on, a text of the backend's own; `undefined`: it has come to its end. */
+  readonly next: string | undefined;
+}
+
+/** What one user, or `system.Authenticated`, was given. */
+export interface Memberships {
+  readonly userId: string;
+  readonly principals: readonly string[];
+}
+
 export interface PermissionReader {
   /** Principals given to the user, and those given to `system.Authenticated`; empty for unknown users. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
@@ -49,6 +68,19 @@ export interface PermissionReader {
     objectIds: readonly string[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
+
+  /**
+   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. What does not
+   * change meanwhile comes exactly once. An object that loses its last entry at this moment may come with none.
+   *
+   * @param from `next` of the page before; `undefined`: from the start
+   * @param limit about how many objects are wanted, at least 1; memory use is bounded by it. Fewer may come, and none,
+   * before the end
+   */
+  entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>>;
+
+  /** The same over all users who have principals, each with all of their own. */
+  memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
 export interface PermissionWriter extends PermissionReader {

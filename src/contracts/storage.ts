@@ -35,6 +35,25 @@ export interface KindCount {
   readonly tombstones: number;
 }
 
+/** A list as a whole: its clock and how much it holds. */
+export interface ListState extends ListKey {
+  readonly timestamp: number;
+  /** How many live objects. */
+  readonly live: number;
+  /** How many tombstones. */
+  readonly dead: number;
+}
+
+/** A part of a list as it shall be, whatever the time is. */
+export interface Restoration {
+  /** The clock moves on to this, or to the highest timestamp of the entries, but never back. */
+  readonly clock: number;
+  /** Live objects and tombstones, stored exactly as they are; every id and every timestamp once at most. */
+  readonly entries: readonly StoredEntry[];
+  /** Ids of which neither object nor tombstone stays; none of those in `entries`. Default: none. */
+  readonly gone?: readonly string[];
+}
+
 export interface Deletion {
   readonly old: StoredObject;
   readonly tombstone: Tombstone;
@@ -64,6 +83,15 @@ export interface StorageReader {
 
   /** The parents of all lists of a kind that hold live objects, in no particular order. */
   listParents(kind: string): Promise<readonly string[]>;
+
+  /**
+   * One page of all lists that have a clock, of all kinds, those without contents too. In the order of their parents,
+   * then of their kinds, both by code point: a parent comes before what lies below it.
+   *
+   * @param after continue after this list, which need not be there any more; `undefined`: from the first
+   * @param limit lists wanted, at least 1; fewer come when there are no more
+   */
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]>;
 }
 
 /**
@@ -149,6 +177,7 @@ export interface StorageWriter extends StorageReader {
    * @param options.parent only of this list's parent (exact); default all
    * @param options.before only those with a timestamp below this one
    * @param options.maxRetained keep the newest so many of each list; excludes `before`
+   * @param options.limit forget so many at most, the oldest of a list first; default all
    * @returns how many were forgotten
    */
   purgeDeleted(options?: {
@@ -156,10 +185,18 @@ export interface StorageWriter extends StorageReader {
     readonly parent?: string;
     readonly before?: number;
     readonly maxRetained?: number;
+    readonly limit?: number;
   }): Promise<number>;
 
   /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
+
+  /**
+   * Makes part of a list what it was elsewhere: for copies, never for requests. Each entry takes the place of the object
+   * or tombstone of its id and keeps its own timestamp, even one equal to the clock. Whatever else in the list has one of
+   * these timestamps goes without a trace, so that the list still has each of them once. The list is created when absent.
+   */
+  restore(list: ListKey, restoration: Restoration): Promise<void>;
 
   /** Deletes all objects, tombstones and clocks; the schema stays. */
   flush(): Promise<void>;

@@ -22,4 +22,9 @@ export interface Context {
   readonly now: number;
   /** Answers another request inside the same unit of work, as an entry of a batch. */
   readonly dispatch: (request: ServiceRequest) => Promise<ServiceResponse>;
+  /**
+   * Finds out who sends requests that are to be dispatched, where that takes a while, before anything is locked. What
+   * comes out, failures included, is seen when they are dispatched.
+   */
+  readonly authenticate: (requests: readonly ServiceRequest[]) => Promise<void>;
 }

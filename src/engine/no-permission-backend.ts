@@ -13,6 +13,8 @@ const reader: PermissionReader = {
   getAccessibleObjects: () => Promise.resolve(new Map()),
   getObjectPermissions: () => Promise.resolve({}),
   getObjectsPermissions: (objectIds) => Promise.resolve(objectIds.map(() => ({}))),
+  entries: () => Promise.resolve({ found: [], next: undefined }),
+  memberships: () => Promise.resolve({ found: [], next: undefined }),
 };
 
 const nothing = (): Promise<void> => Promise.resolve();

@@ -136,6 +136,7 @@ export class Objects {
       issues: [],
       now: this.#options.clock.now(),
       dispatch: () => Promise.reject(new Error('A write by the service dispatches no requests.')),
+      authenticate: () => Promise.resolve(),
     };
     // Nobody becomes writer of what the service itself writes.
     const options = { ...this.#options, explicitPermissions: false };

@@ -3,8 +3,8 @@
 import type { Database, Transaction } from '../contracts/database.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import { compareText } from '../core/query/compare.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
@@ -148,8 +148,3 @@ export class Session {
 }
 
 type Task = () => void | Promise<void>;
-
-/** One order for all, so that nobody waits for somebody who waits for them. */
-function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
-}

@@ -9,14 +9,18 @@ export interface Summary {
   readonly milliseconds: number;
 }
 
+/** Addresses whose queries hold what logs must not: the codes and states of logins. */
+const confidential = /\/openid\//;
+
 /** Logs what was asked and how it was answered. */
 export function logSummary(logger: Logger, { request, response, userId, milliseconds }: Summary): void {
   const mark = request.target.indexOf('?');
+  const isShown = mark !== -1 && !confidential.test(request.target.slice(0, mark));
   logger.info(
     {
       method: request.method,
       path: mark === -1 ? request.target : request.target.slice(0, mark),
-      ...(mark === -1 ? {} : { querystring: request.target.slice(mark + 1) }),
+      ...(isShown ? { querystring: request.target.slice(mark + 1) } : {}),
       code: response.status,
       t: Math.round(milliseconds),
       rid: request.id,

@@ -51,12 +51,14 @@ const maxAnswerChars = 200_000_000;
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
   let chars = 0;
-  for (const entry of parseBatch(context.request.body, options)) {
-    let request = entryRequest(context.request, entry);
+  const requests = parseBatch(context.request.body, options).map((entry) => entryRequest(context.request, entry));
+  await context.authenticate(requests);
+  for (const first of requests) {
+    let request = first;
     let response = await context.dispatch(request);
-    if (response.status === 307) {
-      const location = response.headers['Location'] as string;
-      request = { ...request, target: location.slice(request.origin.length) };
+    const target = findOwnTarget(request, response);
+    if (target !== undefined) {
+      request = { ...request, target };
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
@@ -73,6 +75,14 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
     parts.push(formatEntryResponse(request, { ...response, body }));
   }
   return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
+}
+
+/** Where a redirect leads inside this service; `undefined` for other answers, and for redirects to elsewhere. */
+function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceResponse): string | undefined {
+  const location = headers['Location'];
+  if (status !== 307 || typeof location !== 'string' || !location.startsWith(`${origin}/`)) return undefined;
+  // What must not be stored is meant for the client alone.
+  return headers['Cache-Control'] === 'no-store' ? undefined : location.slice(origin.length);
 }
 
 /**

@@ -135,6 +135,7 @@ export class Dispatcher {
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),
       dispatch: (entry) => this.dispatch(entry, outer),
+      authenticate: (entries) => outer.identities.prepare(entries.map(({ headers }) => headers)),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.

@@ -45,7 +45,7 @@ function asServiceError(error: unknown): ServiceError {
   if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
   if (error instanceof ReadonlyError) return unavailable(error.message, error);
   if (error instanceof BackendUnavailable) {
-    return unavailable(`The service is temporarily unavailable (${error.backend}: ${causeName(error)}).`, error);
+    return unavailable(`The service is temporarily unavailable (${error.backend}: ${reasonOf(error)}).`, error);
   }
   if (error instanceof BackendError)
     return unavailable(`The service is temporarily unavailable (${error.name}).`, error);
@@ -57,9 +57,10 @@ function unavailable(sentence: string, cause: Error): ServiceError {
   return new ServiceError(key, { message: `${sentence} The request may be retried.`, cause });
 }
 
-/** The class or code of what went wrong below; never its text, which may hold hosts or SQL. */
-function causeName(error: BackendUnavailable): string {
-  const { cause } = error;
+/** What went wrong below, if the backend says it for everybody, or its class or code; never a text of somebody else. */
+function reasonOf(error: BackendUnavailable): string {
+  const { cause, reason } = error;
+  if (reason !== undefined) return reason;
   if (!(cause instanceof Error)) return error.name;
   const code: unknown = (cause as { code?: unknown }).code;
   return typeof code === 'string' && /^\w+$/.test(code) ? code : cause.name;

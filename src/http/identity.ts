@@ -1,5 +1,6 @@
 // From request headers to the caller: the configured policies are asked in their order, the first success wins.
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
+import type { AuthenticationPolicy, Identity } from '../contracts/authentication.ts';
+import { BackendUnavailable } from '../contracts/errors.ts';
 import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders } from '../engine/exchange.ts';
 import type { Reader, Session } from '../engine/session.ts';
@@ -7,11 +8,17 @@ import type { Reader, Session } from '../engine/session.ts';
 /** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
 export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
 
+/** A user id with prefix, and what the policy knows beside it. */
+type Known = Identity & { readonly userId: string };
+
 /** Resolves callers for one outer request; each set of credentials once, so that a batch sees one state of groups. */
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
   readonly #sources: readonly PrincipalSource[];
+  readonly #known = new Map<string, Promise<Known | undefined>>();
   readonly #resolved = new Map<string, Caller>();
+  /** Policies that could not check credentials. They are not asked again, so that a batch waits for them once. */
+  readonly #failed = new Map<AuthenticationPolicy, BackendUnavailable>();
 
   #userId: string | undefined;
 
@@ -28,19 +35,80 @@ export class Identities {
   /**
    * The caller with all principals; anonymous when no policy recognises the request. Never fails because of wrong
    * credentials.
+   *
+   * @throws BackendUnavailable when the credentials cannot be checked now
    */
   async resolve(headers: RequestHeaders, session: Session): Promise<Caller> {
+    if (this.#isAnonymous(headers)) return anonymous;
     const credentials = headers['authorization'];
-    if (credentials === undefined && this.#policies.every((policy) => policy.usesAuthorizationHeader !== false)) {
-      return anonymous;
-    }
-    const key = credentials ?? '';
-    let caller = this.#resolved.get(key);
+    let caller = this.#resolved.get(credentials ?? '');
     if (caller === undefined) {
-      caller = await this.#authenticate(headers, session);
-      if (credentials !== undefined) this.#resolved.set(key, caller);
+      caller = await this.#toCaller(await this.#find(headers), session);
+      if (credentials !== undefined) this.#resolved.set(credentials, caller);
     }
     return caller;
+  }
+
+  /** Asks the policies now, and keeps what they say for `resolve`. Never fails. */
+  async prepare(all: readonly RequestHeaders[]): Promise<void> {
+    for (const headers of all) {
+      // One after another: a policy that fails is asked once, not once for each entry.
+      if (!this.#isAnonymous(headers)) await this.#find(headers).catch(ignore);
+    }
+  }
+
+  #isAnonymous(headers: RequestHeaders): boolean {
+    return (
+      headers['authorization'] === undefined &&
+      this.#policies.every((policy) => policy.usesAuthorizationHeader !== false)
+    );
+  }
+
+  #find(headers: RequestHeaders): Promise<Known | undefined> {
+    const credentials = headers['authorization'];
+    if (credentials === undefined) return this.#authenticate(headers);
+    let known = this.#known.get(credentials);
+    if (known === undefined) {
+      known = this.#authenticate(headers);
+      this.#known.set(credentials, known);
+    }
+    return known;
+  }
+
+  async #authenticate(headers: RequestHeaders): Promise<Known | undefined> {
+    let failure: BackendUnavailable | undefined;
+    for (const policy of this.#policies) {
+      try {
+        const found = await this.#ask(policy, headers);
+        if (found === undefined) continue;
+        const identity = typeof found === 'string' ? { id: found } : found;
+        return { ...identity, userId: `${policy.name}:${identity.id}` };
+      } catch (error) {
+        // Somebody else may know the credentials: one that is down keeps only its own users out.
+        if (!(error instanceof BackendUnavailable)) throw error;
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return undefined;
+  }
+
+  async #ask(policy: AuthenticationPolicy, headers: RequestHeaders): Promise<string | Identity | undefined> {
+    const earlier = this.#failed.get(policy);
+    if (earlier !== undefined) throw earlier;
+    try {
+      return await policy.authenticate({ headers });
+    } catch (error) {
+      if (error instanceof BackendUnavailable) this.#failed.set(policy, error);
+      throw error;
+    }
+  }
+
+  async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
+    if (known === undefined) return anonymous;
+    this.#userId ??= known.userId;
+    const principals = await this.#principalsOf(known.userId, session.reader);
+    return authenticatedCaller(known.userId, principals, known.profile);
   }
 
   async #principalsOf(userId: string, reader: Reader): Promise<Iterable<string>> {
@@ -49,15 +117,8 @@ export class Identities {
     const given = await Promise.all([groups, ...this.#sources.map((source) => source(userId, reader))]);
     return given.flatMap((principals) => [...principals]);
   }
+}
 
-  async #authenticate(headers: RequestHeaders, session: Session): Promise<Caller> {
-    for (const policy of this.#policies) {
-      const id = await policy.authenticate({ headers });
-      if (id === undefined) continue;
-      const userId = `${policy.name}:${id}`;
-      this.#userId ??= userId;
-      return authenticatedCaller(userId, await this.#principalsOf(userId, session.reader));
-    }
-    return anonymous;
-  }
+function ignore(): void {
+  // Whoever resolves the same credentials gets the same failure.
 }

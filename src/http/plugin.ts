@@ -12,6 +12,7 @@ import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
+import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
@@ -19,7 +20,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Alias } from './alias.ts';
 import type { PrincipalSource } from './identity.ts';
 import type { HealthCheck } from './views/heartbeat.ts';
-import type { Capability } from './views/root.ts';
+import type { Capability, CurrentCapability } from './views/root.ts';
 
 /** What a plugin sees of the service it becomes part of. */
 export interface PluginHost {
@@ -30,6 +31,8 @@ export interface PluginHost {
   readonly logger: Logger;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
+  /** Limits and keys that lists and pages are made with. */
+  readonly engine: EngineOptions;
   /** Path that all addresses start with, `/v1`. */
   readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
@@ -46,8 +49,11 @@ export interface PluginParts {
   readonly idGenerators?: Readonly<Record<string, IdGenerator>>;
   readonly endpoints?: readonly Endpoint[];
   readonly aliases?: readonly Alias[];
-  /** Features shown in the root view, by key; a key that another plugin has taken is an error at start. */
-  readonly capabilities?: Readonly<Record<string, Capability>>;
+  /**
+   * Features shown in the root view, by key; a key that another plugin has taken is an error at start. A function is
+   * asked each time, and may have nothing to show.
+   */
+  readonly capabilities?: Readonly<Record<string, Capability | CurrentCapability>>;
   /** Added to `user` in the root view. */
   readonly userInfo?: (caller: Caller) => JsonObject;
   /** Implementations for `multiauth.policy.<name>.use`, by name. */

@@ -11,6 +11,7 @@ import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engin
 import { logSummary } from './access-log.ts';
 import { Connections } from './connections.ts';
 import type { Dispatcher } from './dispatch.ts';
+import { compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { runRequest, type RunnerOptions } from './runner.ts';
 
 export interface ServerOptions {
@@ -88,14 +89,15 @@ function createShell(options: ServerOptions): FastifyInstance {
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   // Forms hold files: whoever takes them reads them as they arrive, and limits them.
   server.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload));
+  const toRequest = requestReader(options);
   const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    answer(options, request, reply);
+    answer(options, toRequest(request), request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
   server.setErrorHandler((error: { code?: string }, incoming, reply) => {
     // The shell has demands on methods that nothing here serves; these are answered with 405 like all others.
-    if (error.code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return answer(options, incoming, reply);
-    const request = toServiceRequest(options, incoming);
+    const request = toRequest(incoming);
+    if (error.code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return answer(options, request, incoming, reply);
     return send(reply, request, options.dispatcher.refuse(request, translate(error)));
   });
   // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
@@ -103,9 +105,13 @@ function createShell(options: ServerOptions): FastifyInstance {
   return server;
 }
 
-async function answer(options: ServerOptions, incoming: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function answer(
+  options: ServerOptions,
+  request: ServiceRequest,
+  incoming: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const started = performance.now();
-  const request = toServiceRequest(options, incoming);
   if (!namesOneHost(incoming))
     return send(reply, request, options.dispatcher.refuse(request, new ServiceError('badRequest')));
   const { response, userId } = await runRequest(options.runner, request);
@@ -113,17 +119,26 @@ async function answer(options: ServerOptions, incoming: FastifyRequest, reply: F
   return send(reply, request, response);
 }
 
-function toServiceRequest(options: ServerOptions, incoming: FastifyRequest): ServiceRequest {
-  const headers = incoming.headers as Record<string, string | undefined>;
-  const { body } = incoming;
-  return {
-    method: incoming.method,
-    target: decodeTarget(incoming.originalUrl),
-    headers,
-    body: toRequestBody(body, options.json),
-    origin: `${options.scheme ?? incoming.protocol}://${options.host ?? hostOf(incoming)}`,
-    id: requestId(headers['x-request-id']),
+function requestReader(options: ServerOptions): (incoming: FastifyRequest) => ServiceRequest {
+  const isTrusted = compileTrusted(options.trustedProxies);
+  return (incoming) => {
+    const headers = incoming.headers as Record<string, string | undefined>;
+    return {
+      method: incoming.method,
+      target: decodeTarget(incoming.originalUrl),
+      headers,
+      body: toRequestBody(incoming.body, options.json),
+      origin: originOf(options, isTrusted, incoming),
+      id: requestId(headers['x-request-id']),
+    };
   };
+}
+
+/** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
+function originOf({ scheme, host }: ServerOptions, isTrusted: IsTrusted, incoming: FastifyRequest): string {
+  if (scheme !== undefined && host !== undefined) return `${scheme}://${host}`;
+  const said = isTrusted(incoming.socket.remoteAddress) ? readForwarded(incoming.raw.headers) : {};
+  return `${scheme ?? said.scheme ?? 'http'}://${host ?? said.host ?? hostOf(incoming)}`;
 }
 
 function toRequestBody(body: unknown, limits: JsonLimits): RequestBody {
@@ -137,8 +152,8 @@ const hostForm = /^[\w.~:[\]%-]*$/;
  * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
  * part of addresses in answers.
  */
-function namesOneHost({ host, raw }: FastifyRequest): boolean {
-  if (!hostForm.test(host)) return false;
+function namesOneHost({ raw }: FastifyRequest): boolean {
+  if (!hostForm.test(raw.headers.host ?? '')) return false;
   let named = 0;
   for (let i = 0; i < raw.rawHeaders.length; i += 2) {
     const name = raw.rawHeaders[i]!;
@@ -147,8 +162,9 @@ function namesOneHost({ host, raw }: FastifyRequest): boolean {
   return named === 1 || (named === 0 && raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0);
 }
 
-/** As the client, or a trusted proxy, names it; old clients name none and get the address they reached. */
-function hostOf({ host, socket }: FastifyRequest): string {
+/** As the client names it; old clients name none and get the address they reached. */
+function hostOf({ raw, socket }: FastifyRequest): string {
+  const host = raw.headers.host ?? '';
   return host === '' ? `${socket.localAddress}:${socket.localPort}` : host;
 }
 

@@ -3,6 +3,7 @@ import { bulkCases } from './storage/bulk.ts';
 import { filterCases } from './storage/filters.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
+import { restoringCases } from './storage/restoring.ts';
 import { sortingCases } from './storage/sorting.ts';
 import { timestampCases } from './storage/timestamps.ts';
 import type { StorageCase } from './contract-case.ts';
@@ -15,4 +16,5 @@ export const storageCases: readonly StorageCase[] = [
   ...sortingCases,
   ...bulkCases,
   ...severalCases,
+  ...restoringCases,
 ];

@@ -87,8 +87,20 @@ export interface LogLine {
   readonly Fields?: Readonly<Record<string, unknown>>;
 }
 
+export interface StartingService extends Pick<RunningService, 'log' | 'kill' | 'logged' | 'ended'> {
+  /** Resolves when it listens. */
+  readonly listening: Promise<RunningService>;
+  /** What it has complained about so far. */
+  readonly complaints: () => string;
+}
+
 /** Starts the service on a free port and waits until it listens. */
-export async function start(args: readonly string[], place: Place): Promise<RunningService> {
+export function start(args: readonly string[], place: Place): Promise<RunningService> {
+  return launch(args, place).listening;
+}
+
+/** Starts the service on a free port. */
+export function launch(args: readonly string[], place: Place): StartingService {
   const child = spawnProgram(['start', '--port', '0', ...args], place);
   const ended = codeOf(child);
   onTestFinished(() => {
@@ -112,21 +124,15 @@ export async function start(args: readonly string[], place: Place): Promise<Runn
   const died = ended.then((code) => {
     throw new Error(`the service ended with ${code} before it listened: ${err}`);
   });
-  const listening = await Promise.race([logged('Listening'), died]);
-  died.catch(() => undefined);
-  const url = String(listening.Fields?.['url']);
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
-  return {
-    url,
-    port: Number(new URL(url).port),
-    pid: child.pid,
-    log,
-    ended,
-    logged,
-    loggedNext,
-    loggedCount,
-    kill,
-  };
+  const common = { log, ended, logged, loggedNext, loggedCount, kill };
+  const listening = Promise.race([logged('Listening'), died]).then((line) => {
+    const url = String(line.Fields?.['url']);
+    return { ...common, url, port: Number(new URL(url).port), pid: child.pid };
+  });
+  listening.catch(() => undefined);
+  died.catch(() => undefined);
+  return { ...common, listening, complaints: () => err };
 }
 
 /** The `Authorization` header of a user. */

@@ -72,7 +72,7 @@ async function clear({ database, storage, permission }: Backends): Promise<void>
 }
 
 describe('all backends', () => {
-  it('give the same answers to the same history', async () => {
+  it('give the same answers to the same history', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory(start), async (steps) => {
         clock.set(start);

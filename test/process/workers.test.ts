@@ -153,7 +153,7 @@ describe('coffer start --workers', () => {
     service.kill('SIGHUP');
     const { Fields } = await service.logged('Workers stay as they are: the settings cannot be used');
     expect(Fields?.['reason']).toContain('paginate_by');
-    service.configure({ storage_url: 'postgresql://nobody@127.0.0.1:1/nothing' });
+    service.configure({ storage_url: 'postgresql://nobody@127.0.0.1:1/nothing', startup_timeout_seconds: '0' });
     service.kill('SIGHUP');
     await service.logged('Restart given up: a new worker did not start');
     expect((await fetch(service.url)).status).toBe(200);

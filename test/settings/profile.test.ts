@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { environmentName, formatValue } from '../../src/settings/definition.ts';
 import { builtInPlugins } from '../../src/app/plugins.ts';
+import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { profileValues, readOrCreateSecret } from '../../src/settings/profile.ts';
@@ -146,6 +147,11 @@ describe('The table', () => {
   test('is what the reference page is made from: run "node scripts/write-docs.mjs" after a change.', () => {
     const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
     expect(page).toBe(formatReference(builtInPlugins));
+  });
+
+  test('is accompanied by a page about the parameters of policies, made in the same way.', () => {
+    const page = readFileSync(new URL('../../docs/reference/policies.md', import.meta.url), 'utf8');
+    expect(page).toBe(formatPolicyReference());
   });
 });
 

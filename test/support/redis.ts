@@ -131,11 +131,15 @@ export class RedisProcess {
     return `redis://127.0.0.1:${this.port}/0`;
   }
 
-  /** Starts it, again after `kill`, on the same port and folder. */
-  async start(): Promise<void> {
+  /**
+   * Starts it, again after `kill`, on the same port and folder.
+   *
+   * @param more options for this time
+   */
+  async start(more: readonly string[] = []): Promise<void> {
     const { path: command, libraries } = await findRedisServer();
     const defaults = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--dir', this.folder];
-    const child = spawn(command, ['--port', String(this.port), ...defaults, ...this.#options], {
+    const child = spawn(command, ['--port', String(this.port), ...defaults, ...this.#options, ...more], {
       argv0: 'redis-server',
       stdio: 'ignore',
       env: { ...process.env, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
@@ -148,6 +152,11 @@ export class RedisProcess {
   /** Ends the process at once, as a power cut would. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
+  }
+
+  /** Tells the process to end in good order. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
   }
 
   /** The process stops answering, its connections stay. */
@@ -222,7 +231,7 @@ async function answering(port: number, child: ChildProcess): Promise<void> {
   await Promise.race([poll(), ended]);
 }
 
-/** A client to look at a server from outside. */
+/** A client to look at a server from outside, even when it only answers the most urgent. */
 export function openInspector(url: string): Redis {
-  return new Redis(url);
+  return new Redis(url, { enableReadyCheck: false, disableClientInfo: true });
 }

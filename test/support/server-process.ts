@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
@@ -52,14 +53,24 @@ export class Workspace {
   }
 }
 
+/** A line of the log of a process. */
+export interface LoggedLine {
+  readonly Type: string;
+  readonly Severity: number;
+  readonly Fields?: Readonly<Record<string, unknown>>;
+}
+
 export class ServerProcess {
   /** Root of the protocol, without trailing slash: `http://127.0.0.1:40123/v1`. */
   readonly url: string;
+  /** What it has logged so far. */
+  readonly log: readonly LoggedLine[];
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
 
-  private constructor(url: string, child: ChildProcess) {
+  private constructor(url: string, child: ChildProcess, log: readonly LoggedLine[]) {
     this.url = url;
+    this.log = log;
     this.#child = child;
     this.#exited = once(child, 'exit');
   }
@@ -71,7 +82,9 @@ export class ServerProcess {
       env: { PATH: process.env['PATH'], ...environment, SVC_LOG_LEVEL: 'info', SVC_LOG_FORMAT: 'json' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    return new ServerProcess(await listeningUrl(child), child);
+    const log: LoggedLine[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
+    return new ServerProcess(await listeningUrl(child), child, log);
   }
 
   /** Ends the process at once, as a power cut would. */

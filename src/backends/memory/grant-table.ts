@@ -38,6 +38,16 @@ export class GrantTable {
     return this.#grants.usersOf.get(principal) ?? nobody;
   }
 
+  /** Ids of all objects that have entries. */
+  objects(): Iterable<string> {
+    return this.#grants.byObject.keys();
+  }
+
+  /** All users who have principals. */
+  users(): Iterable<string> {
+    return this.#grants.principalsOf.keys();
+  }
+
   /** The principals held by anybody that start with the prefix. */
   principalsWithPrefix(prefix: string): readonly string[] {
     return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => principal);

@@ -87,6 +87,13 @@ export class ListTable {
     });
   }
 
+  /** Stores a tombstone of an id that has neither an object nor a tombstone. */
+  bury(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    this.#addDead(list, tombstone);
+    unit.record(() => this.#dropDead(list, tombstone));
+  }
+
   /** Forgets a tombstone. */
   forget(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);

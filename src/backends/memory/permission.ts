@@ -2,13 +2,16 @@
 import type {
   BoundPattern,
   BoundPermission,
+  Memberships,
+  ObjectEntries,
   ObjectPermissions,
   PermissionBackend,
   PermissionReader,
   PermissionWriter,
+  WalkPage,
 } from '../../contracts/permission.ts';
 import type { MemoryDatabase } from './database.ts';
-import type { GrantTable, ObjectEntries } from './grant-table.ts';
+import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
 import { parsePattern } from '../../core/permissions/object-pattern.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -105,13 +108,41 @@ class MemoryPermissionReader implements PermissionReader {
     return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
   }
 
+  entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    return this.run(() =>
+      pageOf(this.grants.objects(), from, limit, (objectId) => {
+        return { objectId, permissions: this.permissionsOf(objectId, undefined) };
+      }),
+    );
+  }
+
+  memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    return this.run(() =>
+      pageOf(this.grants.users(), from, limit, (userId) => {
+        return { userId, principals: [...this.grants.principalsOf(userId)] };
+      }),
+    );
+  }
+
   protected permissionsOf(objectId: string, names: readonly string[] | undefined): ObjectPermissions {
-    const entries: ObjectEntries | undefined = this.grants.entriesOf(objectId);
+    const entries: EntriesOfObject | undefined = this.grants.entriesOf(objectId);
     if (entries === undefined) return {};
     const wanted =
       names === undefined ? [...entries] : [...entries].filter(([permission]) => names.includes(permission));
     return Object.fromEntries(wanted.map(([permission, principals]) => [permission, [...principals]]));
   }
+}
+
+/** What belongs to the first ids after one, ordered by UTF-16 units. */
+function pageOf<T>(
+  ids: Iterable<string>,
+  after: string | undefined,
+  limit: number,
+  read: (id: string) => T,
+): WalkPage<T> {
+  const ahead = [...ids].filter((id) => after === undefined || id > after);
+  const page = ahead.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, limit);
+  return { found: page.map(read), next: page.length < ahead.length ? page.at(-1) : undefined };
 }
 
 class MemoryPermissionWriter extends MemoryPermissionReader implements PermissionWriter {

@@ -4,14 +4,17 @@ import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
   KindCount,
+  ListState,
   LockedState,
   NewObject,
   Page,
+  Restoration,
   StorageBackend,
   StorageReader,
   StorageWriter,
 } from '../../contracts/storage.ts';
-import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
+import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
@@ -31,22 +34,22 @@ export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
 }
 
 class MemoryStorageReader implements StorageReader {
-  protected readonly lists: ListTable;
+  protected readonly table: ListTable;
   /** Runs one operation in one step, so that all it reads and writes is one snapshot. */
   protected readonly run: Run;
 
   constructor(lists: ListTable, run: Run) {
-    this.lists = lists;
+    this.table = lists;
     this.run = run;
   }
 
   get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.run(() => this.lists.find(list)?.contents.live.get(id));
+    return this.run(() => this.table.find(list)?.contents.live.get(id));
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
     return this.run(() => {
-      const found = this.lists.find(list);
+      const found = this.table.find(list);
       if (found === undefined) return { timestamp: undefined, entries: [], more: false };
       return { timestamp: found.clock, ...selectPage(found.contents, query) };
     });
@@ -54,7 +57,7 @@ class MemoryStorageReader implements StorageReader {
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
     return this.run(() => {
-      const found = this.lists.find(list);
+      const found = this.table.find(list);
       return found === undefined ? 0 : countSelected(found.contents, selection);
     });
   }
@@ -62,7 +65,7 @@ class MemoryStorageReader implements StorageReader {
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
     return this.run(() => {
       const counts = new Map<string, KindCount>();
-      for (const { kind, contents } of this.lists.lists()) {
+      for (const { kind, contents } of this.table.lists()) {
         const { objects, tombstones } = counts.get(kind) ?? { objects: 0, tombstones: 0 };
         counts.set(kind, { objects: objects + contents.live.size, tombstones: tombstones + contents.dead.size });
       }
@@ -71,13 +74,13 @@ class MemoryStorageReader implements StorageReader {
   }
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.run(() => this.lists.find(list)?.clock);
+    return this.run(() => this.table.find(list)?.clock);
   }
 
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
     return this.run(() => {
       const timestamps = new Map<string, number>();
-      for (const { parent, clock } of this.lists.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
+      for (const { parent, clock } of this.table.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
       return timestamps;
     });
   }
@@ -85,8 +88,20 @@ class MemoryStorageReader implements StorageReader {
   listParents(kind: string): Promise<readonly string[]> {
     return this.run(() => {
       const parents: string[] = [];
-      for (const { parent, contents } of this.lists.lists(kind)) if (contents.live.size > 0) parents.push(parent);
+      for (const { parent, contents } of this.table.lists(kind)) if (contents.live.size > 0) parents.push(parent);
       return parents;
+    });
+  }
+
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+    return this.run(() => {
+      const found: ListState[] = [];
+      for (const list of this.table.lists()) {
+        const { kind, parent, clock: timestamp, contents } = list;
+        if (timestamp === undefined || (after !== undefined && compareLists(list, after) <= 0)) continue;
+        found.push({ kind, parent, timestamp, live: contents.live.size, dead: contents.dead.size });
+      }
+      return found.toSorted(compareLists).slice(0, limit);
     });
   }
 }
@@ -104,7 +119,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   /** Nothing to take: the unit holds the turn to write since it began. */
   lock(list: ListKey, id?: string): Promise<LockedState> {
     return this.run(() => {
-      const found = this.lists.find(list);
+      const found = this.table.find(list);
       const object = id === undefined ? undefined : found?.contents.live.get(id);
       const tombstone = id === undefined ? undefined : found?.contents.dead.get(id);
       return { timestamp: found?.clock, object, tombstone };
@@ -117,12 +132,12 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   touch(list: ListKey): Promise<number> {
-    return this.run(() => this.lists.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)));
+    return this.run(() => this.table.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)));
   }
 
   create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
     return this.run(() => {
-      if (this.lists.find(list)?.contents.live.has(id)) throw new UnicityError('id');
+      if (this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
       return this.#put(list, id, text, lastModified);
     });
   }
@@ -141,7 +156,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
     return this.run(() => {
-      const old = this.lists.find(list)?.contents.live.get(id);
+      const old = this.table.find(list)?.contents.live.get(id);
       if (old === undefined) return undefined;
       return this.#delete(list, old, options.lastModified, options.keepTombstone ?? true);
     });
@@ -152,7 +167,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
     return this.run(() => {
-      const found = this.lists.find(list);
+      const found = this.table.find(list);
       if (found === undefined) return { deletions: [], more: false };
       const { entries, more } = selectLivePage(found.contents, query);
       return { deletions: entries.map((old) => this.#delete(list, old, undefined, true)), more };
@@ -161,9 +176,9 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
   deleteChildren(uri: string): Promise<void> {
     return this.run(() => {
-      for (const list of this.lists.listsBelow(uri)) {
+      for (const list of this.table.listsBelow(uri)) {
         if (list.contents.live.size > 0) this.#advance(list, this.#nextTimestamp(list, undefined));
-        this.lists.empty(list, this.#unit);
+        this.table.empty(list, this.#unit);
       }
     });
   }
@@ -174,16 +189,18 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
       readonly parent?: string;
       readonly before?: number;
       readonly maxRetained?: number;
+      readonly limit?: number;
     } = {},
   ): Promise<number> {
-    const { kind, parent, before, maxRetained } = options;
+    const { kind, parent, before, maxRetained, limit = Infinity } = options;
     return this.run(() => {
       if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
       let purged = 0;
-      for (const list of this.lists.lists(kind)) {
+      for (const list of this.table.lists(kind)) {
         if (parent !== undefined && list.parent !== parent) continue;
         for (const tombstone of oldestTombstones(list, before, maxRetained)) {
-          this.lists.forget(list, tombstone, this.#unit);
+          if (purged >= limit) return purged;
+          this.table.forget(list, tombstone, this.#unit);
           purged++;
         }
       }
@@ -193,36 +210,62 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     return this.run(() => {
-      const found = this.lists.find(list);
+      const found = this.table.find(list);
       if (found === undefined || found.contents.live.size <= maxObjects) return 0;
       const excess = selectNewest(found.contents, selection).slice(maxObjects);
-      for (const old of excess) this.lists.remove(list, old, undefined, this.#unit);
+      for (const old of excess) this.table.remove(list, old, undefined, this.#unit);
       return excess.length;
     });
   }
 
+  restore(key: ListKey, { clock, entries, gone = [] }: Restoration): Promise<void> {
+    return this.run(() => {
+      for (const id of gone) this.#clear(key, id, undefined);
+      let latest = clock;
+      for (const entry of entries) {
+        this.#clear(key, entry.id, entry.lastModified);
+        if (isTombstone(entry)) this.table.bury(key, entry, this.#unit);
+        else this.table.put(key, entry, this.#unit);
+        latest = Math.max(latest, entry.lastModified);
+      }
+      this.#advance(key, latest);
+    });
+  }
+
   flush(): Promise<void> {
-    return this.run(() => this.lists.flush(this.#unit));
+    return this.run(() => this.table.flush(this.#unit));
   }
 
   #put(list: ListKey, id: string, text: string, given: number | undefined): StoredObject {
     const object = new StoredObject(id, this.#nextTimestamp(list, given, id), text);
     this.#advance(list, object.lastModified);
-    this.lists.put(list, object, this.#unit);
+    this.table.put(list, object, this.#unit);
     return object;
+  }
+
+  /** Takes away what has the id or the timestamp. */
+  #clear(key: ListKey, id: string, lastModified: number | undefined): void {
+    const contents = this.table.find(key)?.contents;
+    if (contents === undefined) return;
+    const { live, liveByTime, dead, deadByTime } = contents;
+    const times = lastModified === undefined ? [] : [lastModified];
+    const objects = new Set([live.get(id), ...times.map((time) => liveByTime.get(time))]);
+    const tombstones = new Set([dead.get(id), ...times.map((time) => deadByTime.get(time))]);
+    for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, this.#unit);
+    for (const tombstone of tombstones) if (tombstone !== undefined) this.table.forget(key, tombstone, this.#unit);
   }
 
   #delete(list: ListKey, old: StoredObject, given: number | undefined, keepTombstone: boolean): Deletion {
     const lastModified = this.#nextTimestamp(list, given, old.id);
     const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
     this.#advance(list, lastModified);
-    this.lists.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
+    this.table.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
     return { old, tombstone };
   }
 
   /** The timestamp that a write to the object gets; nothing is changed yet. */
   #nextTimestamp(list: ListKey, given: number | undefined, id?: string): number {
-    const found = this.lists.find(list);
+    const found = this.table.find(list);
     const current = found?.clock;
     if (current === undefined) return given ?? this.#clock.now();
     if (given === undefined || given === current) return Math.max(this.#clock.now(), current + 1);
@@ -234,8 +277,8 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
   /** Moves the clock of the list forward, never back. */
   #advance(list: ListKey, timestamp: number): number {
-    const current = this.lists.find(list)?.clock;
-    if (current === undefined || timestamp > current) this.lists.setClock(list, timestamp, this.#unit);
+    const current = this.table.find(list)?.clock;
+    if (current === undefined || timestamp > current) this.table.setClock(list, timestamp, this.#unit);
     return timestamp;
   }
 }

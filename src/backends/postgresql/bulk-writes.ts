@@ -1,19 +1,21 @@
 // Writes to whole lists and subtrees, done by the server. Rows of lists are locked in the order of their keys, so that
 // two of these do not wait for each other.
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Selection } from '../../core/query/ast.ts';
+import type { Selection, SortKey } from '../../core/query/ast.ts';
+import { lastModifiedField } from '../../core/query/fields.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type Result, type SqlValue } from './connection.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
-import { selectSources } from './selection.ts';
+import { byTime, selectSources } from './selection.ts';
 
 export interface PurgeOptions {
   readonly kind?: string;
   readonly parent?: string;
   readonly before?: number;
   readonly maxRetained?: number;
+  readonly limit?: number;
 }
 
 /** Tombstones that one statement deletes, so that none runs for long. */
@@ -55,7 +57,7 @@ export async function deleteBelow(access: UnitAccess, uri: string, now: number):
 
 /** Forgets tombstones, list by list; returns how many. */
 export async function purgeTombstones(access: UnitAccess, options: PurgeOptions): Promise<number> {
-  const { kind, parent, before, maxRetained } = options;
+  const { kind, parent, before, maxRetained, limit = Infinity } = options;
   if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
   const parameters = new Parameters();
   const conditions = [`l.dead > ${parameters.add(maxRetained ?? 0, 'bigint')}`];
@@ -65,7 +67,7 @@ export async function purgeTombstones(access: UnitAccess, options: PurgeOptions)
     ORDER BY l.parent, l.kind FOR NO KEY UPDATE`;
   let purged = 0;
   for (const row of (await run(access, parameters.bind(text))).rows) {
-    const wanted = maxRetained === undefined ? Infinity : Number(row[3]) - maxRetained;
+    const wanted = Math.min(limit - purged, maxRetained === undefined ? Infinity : Number(row[3]) - maxRetained);
     purged += await purgeList(access, [row[0]!, row[1]!, row[2]!], before, wanted);
   }
   return purged;
@@ -73,10 +75,11 @@ export async function purgeTombstones(access: UnitAccess, options: PurgeOptions)
 
 const purgeOldest = prepared(
   'purge-oldest',
-  `DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id IN (
-    SELECT id FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND last_modified < $3
-    ORDER BY last_modified LIMIT $4
-  )`,
+  `DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = ANY (ARRAY(
+    SELECT t.id FROM coffer_tombstones t
+    WHERE t.parent = $1 AND ${byTime('t', '$1')} AND t.list = $2 AND t.last_modified < $3
+    ORDER BY t.last_modified LIMIT $4
+  ))`,
 );
 const countPurged = prepared(
   'count-purged',
@@ -100,6 +103,8 @@ async function purgeList(
   return purged;
 }
 
+const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
+
 /** Keeps the newest of the selected live objects; the others go without tombstones. */
 export async function trimList(
   access: UnitAccess,
@@ -109,7 +114,7 @@ export async function trimList(
 ): Promise<number> {
   const context = { parameters: new Parameters(), dialect: await access.dialect() };
   const isList = listCondition(context, key);
-  const [objects] = selectSources(context, selection, false);
+  const [objects] = selectSources(context, selection, false, { sort: newestFirst });
   const text = `DELETE FROM coffer_objects o USING (
       SELECT k.parent, k.list, k.id FROM coffer_lists l
       CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
 // The connections to one server, shared by all backends with the same URL. Units of work hold a connection for longer
 // and may need a second one meanwhile (a read of committed state, the cache), so they never get the last one.
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
 import { isLostConnection, translateError, type BackendName } from './errors.ts';
@@ -50,6 +50,10 @@ export class ConnectionPool {
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
   readonly #waiting = new Set<Waiting>();
+  /** When each connection was made, by the monotonic clock. */
+  readonly #births = new WeakMap<PoolClient, number>();
+  /** Connections made before are not used any more: the server, or the network, may have forgotten them. */
+  #trustedSince = 0;
   #shared: Shared | undefined;
   #units = 0;
   #users = 0;
@@ -65,6 +69,11 @@ export class ConnectionPool {
     this.#pool = new Pool(configure(options, max, Math.min(size, max)));
     // An idle connection broke, and is gone from the pool already.
     this.#pool.on('error', () => {});
+    this.#pool.on('connect', (client) => {
+      this.#births.set(client, performance.now());
+      // A connection may also break between two owners, and what nobody listens to ends the process.
+      client.on('error', () => {});
+    });
   }
 
   /** Counts another user of the pool, which closes when the last one lets go. */
@@ -166,10 +175,21 @@ export class ConnectionPool {
   async #take(backend: BackendName, onRelease = (): void => {}): Promise<Connection> {
     this.#requireRoomToWait(backend);
     try {
-      const client = await this.#pool.connect();
-      return new Connection(client, this.#options.isPooled !== true, onRelease);
+      const client = await this.#connect();
+      const silent = (): void => void (this.#trustedSince = performance.now());
+      return new Connection(client, this.#options.isPooled !== true, { released: onRelease, silent });
     } catch (error) {
       throw translateError(error, backend);
+    }
+  }
+
+  /** After a silence of the network each old connection would have to be found out by waiting for it in vain. */
+  async #connect(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect();
+      if ((this.#births.get(client) ?? 0) >= this.#trustedSince) return client;
+      client.connection.stream.destroy();
+      client.release(true);
     }
   }
 

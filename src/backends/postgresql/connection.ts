@@ -1,7 +1,7 @@
 // One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
 // back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
 import type { PoolClient } from 'pg';
-import { isRefusal } from './errors.ts';
+import { isRefusal, isSilence } from './errors.ts';
 
 /** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
 export type SqlValue = string | number | boolean | null | readonly (string | number | null)[];
@@ -49,19 +49,26 @@ function storable(value: SqlValue): SqlValue {
 
 const asText = { getTypeParser: () => (value: string) => value };
 
+/** What the pool wants to know of a connection that it has given away. */
+export interface ConnectionEvents {
+  released(): void;
+  /** The server does not answer. */
+  silent(): void;
+}
+
 export class Connection {
   readonly #client: PoolClient;
   readonly #keepsStatements: boolean;
-  readonly #onRelease: () => void;
+  readonly #events: ConnectionEvents;
   #isBroken = false;
   #isGathering = false;
   #isReleased = false;
 
   /** @param keepsStatements `false` behind a pooler that hands each transaction to another server process */
-  constructor(client: PoolClient, keepsStatements: boolean, onRelease: () => void) {
+  constructor(client: PoolClient, keepsStatements: boolean, events: ConnectionEvents) {
     this.#client = client;
     this.#keepsStatements = keepsStatements;
-    this.#onRelease = onRelease;
+    this.#events = events;
     // The statements under way learn of it by themselves; without a listener the process would end.
     client.on('error', this.#markBroken);
   }
@@ -80,6 +87,7 @@ export class Connection {
       return { rows: result.rows, count: result.rowCount ?? 0, command: result.command };
     } catch (error) {
       if (!isRefusal(error)) this.#isBroken = true;
+      if (isSilence(error)) this.#events.silent();
       throw error;
     }
   }
@@ -105,7 +113,7 @@ export class Connection {
     if (isBroken) this.#client.connection.stream.destroy();
     this.#client.release(isBroken);
     this.#client.off('error', this.#markBroken);
-    this.#onRelease();
+    this.#events.released();
   }
 
   readonly #markBroken = (): void => {

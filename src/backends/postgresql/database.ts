@@ -3,13 +3,14 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import { LockedLists } from './locked-lists.ts';
 import { initializeComponent } from './migrate.ts';
-import { Reaper } from './reaper.ts';
+import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
 import { PostgresUnit } from './unit.ts';
 
@@ -43,7 +44,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly needsMigration = true;
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
-  readonly #reaper: Reaper;
+  readonly #reaper: Background;
   readonly #units = new Map<PostgresUnit, LockedLists>();
   #dialect: Promise<Dialect> | undefined;
   #closing: Promise<void> | undefined;
@@ -52,7 +53,7 @@ class OpenDatabase implements PostgresDatabase {
   constructor(pool: ConnectionPool, clock: Clock) {
     this.#pool = pool;
     this.clock = clock;
-    this.#reaper = new Reaper(pool);
+    this.#reaper = new Background(() => reapChunk(pool));
   }
 
   async begin(): Promise<Transaction> {
@@ -87,7 +88,7 @@ class OpenDatabase implements PostgresDatabase {
   }
 
   async reapAll(): Promise<void> {
-    while (await this.#reaper.reapChunk());
+    while (await reapChunk(this.#pool));
   }
 
   async initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]> {
@@ -96,6 +97,12 @@ class OpenDatabase implements PostgresDatabase {
     // What an earlier process has left half deleted.
     if (!options.dryRun || lines.length === 0) this.#reaper.wake();
     return lines;
+  }
+
+  async refreshStatistics(): Promise<void> {
+    const tables = ['lists', 'objects', 'tombstones', 'memberships', 'folders', 'entries'];
+    const text = `ANALYZE ${tables.map((table) => `coffer_${table}`).join(', ')}`;
+    await this.#pool.run('storage', { text }, []);
   }
 
   close(): Promise<void> {

@@ -3,23 +3,46 @@ import { BackendError, BackendUnavailable, TransactionConflict } from '../../con
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
-/** What SQLSTATE codes, or the two characters of their class, mean to an operator. */
-const meanings: ReadonlyMap<string, string> = new Map([
-  ['08', 'the connection is broken'],
-  ['25006', 'the server is read-only'],
-  ['25P03', 'a transaction was idle for too long'],
-  ['26', 'a prepared statement is missing: behind a pooler, set postgresql_transaction_pooling'],
-  ['28', 'the server refuses the user or the password'],
-  ['3D000', 'the database does not exist'],
-  ['42501', 'the user lacks a right in the database'],
-  ['42P01', 'the database has no schema yet: run `coffer migrate`'],
-  ['42P05', 'a prepared statement exists twice: behind a pooler, set postgresql_transaction_pooling'],
-  ['53', 'the server has no room, memory or connections left'],
-  ['54', 'a text is longer than the database can index'],
-  ['55P03', 'a lock was not given in time'],
-  ['57', 'the server stopped the statement or is going down'],
-  ['58', 'the server reports an input/output error'],
-  ['XX', 'the server reports an internal error'],
+interface Meaning {
+  readonly what: string;
+  /** What an operator can do. */
+  readonly remedy?: string;
+  /** Whether it stays so until somebody does. */
+  readonly isLasting?: boolean;
+}
+
+const pooling = 'behind a pooler, set postgresql_transaction_pooling';
+
+/** What SQLSTATE codes, or the two characters of their class, mean. */
+const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ['08', { what: 'the connection is broken' }],
+  ['25006', { what: 'the server is read-only', remedy: 'name the one that takes writes in the URL, or set readonly' }],
+  ['25P03', { what: 'a transaction was idle for too long' }],
+  ['26', { what: 'a prepared statement is missing', remedy: pooling, isLasting: true }],
+  ['28', { what: 'the server refuses the user or the password', remedy: 'check the URL', isLasting: true }],
+  ['3D000', { what: 'the database does not exist', remedy: 'create it, or check the URL', isLasting: true }],
+  [
+    '42501',
+    {
+      what: 'the user lacks a right in the database',
+      remedy: 'grant SELECT, INSERT, UPDATE and DELETE on all tables that begin with coffer_',
+      isLasting: true,
+    },
+  ],
+  ['42P01', { what: 'the database has no schema yet', remedy: 'run `coffer migrate`', isLasting: true }],
+  ['42P05', { what: 'a prepared statement exists twice', remedy: pooling, isLasting: true }],
+  ['53', { what: 'the server has no room or memory left' }],
+  [
+    '53300',
+    { what: 'the server has no connections left', remedy: 'raise its max_connections, or lower storage_pool_size' },
+  ],
+  ['54', { what: 'a text is longer than the database can index' }],
+  ['55P03', { what: 'a lock was not given in time', remedy: 'see who holds it in pg_stat_activity' }],
+  ['57', { what: 'the server stopped the statement or is going down' }],
+  ['57014', { what: 'a statement took too long', remedy: 'postgresql_statement_timeout_seconds is the limit' }],
+  ['57P03', { what: 'the server is starting or going down' }],
+  ['58', { what: 'the server reports an input/output error' }],
+  ['XX', { what: 'the server reports an internal error' }],
 ]);
 
 /** Of classes that have a meaning, but nobody's fault than ours. */
@@ -68,15 +91,29 @@ export function translateError(error: unknown, backend: BackendName): Error {
   const code = codeOf(error);
   if (code === undefined || !isFromServer(error)) {
     // Without the mark of the server it comes from the driver or the socket.
-    return new BackendUnavailable(backend, `PostgreSQL: ${describe(error)}`, { cause: error });
+    return unavailable(backend, describe(error), error);
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
   const meaning = mistakes.includes(code) ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
-  return meaning === undefined ? error : new BackendUnavailable(backend, `PostgreSQL: ${meaning}`, { cause: error });
+  return meaning === undefined ? error : unavailable(backend, meaning, error);
 }
 
-function describe(error: Error): string {
-  if (error.message.startsWith('Query read timeout')) return 'the server did not answer in time';
-  if (error.message.includes('timeout')) return 'no connection could be had in time';
-  return codeOf(error) ?? error.message;
+function unavailable(backend: BackendName, { what, remedy, isLasting }: Meaning, cause: Error): BackendUnavailable {
+  const message = `PostgreSQL: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
+  return new BackendUnavailable(backend, message, { cause, reason: what, isLasting });
+}
+
+/** Whether the server did not answer a statement although it should have stopped it long ago. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Query read timeout');
+}
+
+function describe(error: Error): Meaning {
+  if (isSilence(error)) return { what: 'the server did not answer in time' };
+  if (error.message.includes('timeout')) return { what: 'no connection could be had in time' };
+  const code = codeOf(error);
+  if (isLostConnection(error)) return { what: `the connection broke${code === undefined ? '' : ` (${code})`}` };
+  // The driver's texts may hold names of hosts; they are beside it in the log.
+  const isOfSystem = code !== undefined && /^E[A-Z_]+$/.test(code);
+  return { what: isOfSystem ? `the server cannot be reached (${code})` : 'no connection can be made' };
 }

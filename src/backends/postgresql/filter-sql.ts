@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.ts';
 import type { Field, Filter } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches } from '../../core/query/evaluate.ts';
-import { isIdField, isTimestampField } from '../sql/timestamp-range.ts';
+import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { jsonbText } from './jsonb-text.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 

@@ -1,5 +1,6 @@
 // Brings a component's tables up to date, and tells what is missing. Which version a database has stands in a table of
 // its own.
+import { BackendError } from '../../contracts/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
@@ -16,7 +17,7 @@ const lockNumber = 4_702_111_234;
 /**
  * Does what `initializeSchema` of the contracts promises.
  *
- * @throws BackendUnavailable; Error when a newer version has migrated the database
+ * @throws BackendUnavailable; BackendError when a newer version has migrated the database
  */
 export async function initializeComponent(
   pool: ConnectionPool,
@@ -39,7 +40,7 @@ export async function initializeComponent(
 async function requireUnicode(connection: Connection): Promise<void> {
   const [row] = (await connection.run({ text: 'SHOW server_encoding' })).rows;
   if (row?.[0] === 'UTF8') return;
-  throw new Error(`The PostgreSQL database has the encoding ${row?.[0]}: create one with the encoding UTF8`);
+  throw new BackendError(`The PostgreSQL database has the encoding ${row?.[0]}: create one with the encoding UTF8`);
 }
 
 async function listPending(connection: Connection, component: Component): Promise<readonly string[]> {
@@ -92,7 +93,7 @@ async function readVersion(connection: Connection, { name, migrations }: Compone
   const found = await connection.run({ text: 'SELECT version FROM coffer_versions WHERE component = $1' }, [name]);
   const version = Number(found.rows[0]?.[0] ?? 0);
   if (version > migrations.length) {
-    throw new Error(
+    throw new BackendError(
       `The PostgreSQL database has version ${version} of the ${name} tables, but this version of Coffer knows ` +
         `${migrations.length} at most: run the version that migrated it, or a later one`,
     );

@@ -2,7 +2,7 @@
 // snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField } from '../sql/timestamp-range.ts';
+import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';

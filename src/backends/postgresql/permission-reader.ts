@@ -1,9 +1,18 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
-import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
+import type {
+  BoundPattern,
+  BoundPermission,
+  Memberships,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionReader,
+  WalkPage,
+} from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
+import { walkPage } from '../sql/walk-page.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
-import { quick, type Row } from './connection.ts';
+import { prepared, quick, type Row, type Statement } from './connection.ts';
 import { keyOfText } from './text-key.ts';
 
 const readMemberships = quick(
@@ -34,6 +43,34 @@ const readEntries = quick(
     SELECT e.permission, coalesce(e.principal, e.principal_key) AS principal ${ofBound} OFFSET 0
   ) e`,
 );
+// Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
+const objectsInFolder = prepared(
+  'objects-in-folder',
+  `SELECT e.parent, e.name FROM coffer_entries e
+  WHERE e.parent = $2 AND e.folder = (SELECT folder FROM coffer_folders WHERE parent = $2) AND e.name > $3
+  GROUP BY e.parent, e.name ORDER BY e.name LIMIT $1`,
+);
+// Folders that nothing is left in are passed over, or a page could be empty before the end.
+const objectsInFolders = (name: string, condition: string): Statement =>
+  prepared(
+    name,
+    `SELECT f.parent, k.name FROM (
+      SELECT f.parent, f.folder FROM coffer_folders f WHERE ${condition} EXISTS (
+        SELECT FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
+      ) ORDER BY f.parent LIMIT $1
+    ) f CROSS JOIN LATERAL (
+      SELECT e.name FROM coffer_entries e WHERE e.parent = f.parent AND e.folder = f.folder
+      GROUP BY e.name ORDER BY e.name LIMIT $1
+    ) k ORDER BY f.parent, k.name LIMIT $1`,
+  );
+const firstObjects = objectsInFolders('first-objects', '');
+const nextObjects = objectsInFolders('next-objects', 'f.parent > $2 AND');
+const usersFrom = (condition: string): string =>
+  `SELECT u.user_key, m.user_id, m.principal FROM (
+    SELECT DISTINCT user_key FROM coffer_memberships ${condition} ORDER BY user_key LIMIT $1
+  ) u JOIN coffer_memberships m ON m.user_key = u.user_key ORDER BY u.user_key`;
+const firstUsers = prepared('first-users', usersFrom(''));
+const nextUsers = prepared('next-users', usersFrom('WHERE user_key > $2'));
 
 export class PostgresPermissionReader<Reach extends Access = Access> implements PermissionReader {
   protected readonly access: Reach;
@@ -89,6 +126,39 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const found = objectIds.map(() => new Map<string, string[]>());
     for (const row of rows) addEntry(found, row, permissions);
     return found.map((entries) => Object.fromEntries(entries));
+  }
+
+  async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    const rows = await this.#objectsAfter(after, limit);
+    const ids = rows.map(([folder, name]) => folder! + name!);
+    const permissions = await this.getObjectsPermissions(ids);
+    const found = ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
+    return walkPage(found, limit, ({ objectId }) => objectId);
+  }
+
+  async #objectsAfter(after: string | undefined, limit: number): Promise<readonly Row[]> {
+    if (after === undefined) return (await this.access.run(firstObjects, [limit])).rows;
+    const { folder, name } = splitObjectId(after);
+    const { rows } = await this.access.run(objectsInFolder, [limit, folder, name]);
+    if (rows.length === limit) return rows;
+    return [...rows, ...(await this.access.run(nextObjects, [limit - rows.length, folder])).rows];
+  }
+
+  async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    const { rows } =
+      after === undefined
+        ? await this.access.run(firstUsers, [limit])
+        : await this.access.run(nextUsers, [limit, keyOfText(after)]);
+    const users = new Map<string, { userId: string; readonly principals: string[] }>();
+    for (const [key, userId, principal] of rows) {
+      const user = users.get(key!) ?? { userId: key!, principals: [] };
+      users.set(key!, user);
+      user.principals.push(principal!);
+      // Rows from before the whole id was kept are without it.
+      if (userId !== null && userId !== undefined) user.userId = userId;
+    }
+    const found = [...users.values()];
+    return walkPage(found, limit, ({ userId }) => userId);
   }
 }
 

@@ -10,7 +10,7 @@ import { keyOfText } from './text-key.ts';
 
 const addMembership = prepared(
   'add-membership',
-  'INSERT INTO coffer_memberships (user_key, principal) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+  'INSERT INTO coffer_memberships (user_key, principal, user_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
 );
 const removeMembership = prepared(
   'remove-membership',
@@ -75,7 +75,8 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   async addUserPrincipal(userId: string, principal: string): Promise<void> {
-    this.#send(addMembership, keyOfText(userId), principal);
+    const key = keyOfText(userId);
+    this.#send(addMembership, key, principal, key === userId ? null : userId);
   }
 
   async removeUserPrincipal(userId: string, principal: string): Promise<void> {

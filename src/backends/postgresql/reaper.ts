@@ -6,8 +6,6 @@ import type { ConnectionPool } from './connection-pool.ts';
 
 /** Rows deleted in one transaction. */
 const chunkRows = 5000;
-const pauseMs = 20;
-const pauseAfterFailureMs = 5000;
 
 interface Doomed {
   readonly table: string;
@@ -31,65 +29,19 @@ const doomed: readonly Doomed[] = [
   },
 ];
 
-export class Reaper {
-  readonly #pool: ConnectionPool;
-  #timer: NodeJS.Timeout | undefined;
-  /** The step under way. */
-  #step: Promise<void> | undefined;
-  #isStopped = false;
-
-  constructor(pool: ConnectionPool) {
-    this.#pool = pool;
-  }
-
-  /** Called when something may be doomed. */
-  wake(): void {
-    this.#schedule(pauseMs);
-  }
-
-  /** Stops for good, after the step under way. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#step;
-  }
-
-  /** Deletes one chunk; returns whether more may be left that nobody else is deleting. */
-  async reapChunk(): Promise<boolean> {
-    const connection = await this.#pool.takeForUnit();
-    try {
-      await connection.run({ text: 'BEGIN' });
-      let more = false;
-      for (const kind of doomed) more ||= await deleteChunk(connection, kind);
-      await connection.run({ text: 'COMMIT' });
-      connection.release();
-      return more;
-    } catch (error) {
-      connection.release(false);
-      throw error;
-    }
-  }
-
-  #schedule(delayMs: number): void {
-    if (this.#isStopped || this.#timer !== undefined || this.#step !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#step = this.#work();
-    }, delayMs);
-    // The work can wait for the next start; it must not keep the process alive.
-    this.#timer.unref();
-  }
-
-  async #work(): Promise<void> {
-    let delayMs: number | undefined;
-    try {
-      if (await this.reapChunk()) delayMs = pauseMs;
-    } catch {
-      // Whatever is wrong with the database shows in the requests; the rows stay doomed and are tried again.
-      delayMs = pauseAfterFailureMs;
-    }
-    this.#step = undefined;
-    if (delayMs !== undefined) this.#schedule(delayMs);
+/** Deletes one chunk; returns whether more may be left that nobody else is deleting. */
+export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
+  const connection = await pool.takeForUnit();
+  try {
+    await connection.run({ text: 'BEGIN' });
+    let more = false;
+    for (const kind of doomed) more ||= await deleteChunk(connection, kind);
+    await connection.run({ text: 'COMMIT' });
+    connection.release();
+    return more;
+  } catch (error) {
+    connection.release(false);
+    throw error;
   }
 }
 

@@ -131,6 +131,36 @@ export const databaseComponent: Component = {
         $$;
       `,
     },
+    {
+      summary: 'keep the whole id of users whose id is too long for an index',
+      sql: `
+        -- As with principals of entries: absent where the key is the id.
+        ALTER TABLE coffer_memberships ADD COLUMN user_id text COLLATE "C";
+        -- Those who are members already are found in the groups, by the digest that their keys end with.
+        UPDATE coffer_memberships m SET user_id = found.member
+        FROM (
+          SELECT DISTINCT listed.member
+          FROM coffer_lists l
+          JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+          CROSS JOIN LATERAL jsonb_array_elements_text(
+            CASE jsonb_typeof(o.attributes -> 'members') WHEN 'array' THEN o.attributes -> 'members' ELSE '[]' END
+          ) AS listed (member)
+          WHERE l.kind = 'group' AND octet_length(listed.member) > 500
+        ) found
+        WHERE right(m.user_key, 43) =
+          rtrim(translate(encode(sha256(convert_to(found.member, 'UTF8')), 'base64'), '+/', '-_'), '=');
+      `,
+    },
+    {
+      summary: 'keep the indexes by time apart from those by id',
+      sql: `
+        -- In a collation of their own (with the same order), so that only queries that ask for it can use them.
+        DROP INDEX coffer_objects_by_time;
+        CREATE INDEX coffer_objects_by_time ON coffer_objects (parent COLLATE "POSIX", list, last_modified);
+        DROP INDEX coffer_tombstones_by_time;
+        CREATE INDEX coffer_tombstones_by_time ON coffer_tombstones (parent COLLATE "POSIX", list, last_modified);
+      `,
+    },
   ],
 };
 

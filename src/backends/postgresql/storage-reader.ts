@@ -1,5 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -21,6 +21,17 @@ const readClocks = prepared(
   'SELECT parent, clock FROM coffer_lists WHERE kind = $1 AND clock IS NOT NULL',
 );
 const readParents = prepared('read-parents', 'SELECT parent FROM coffer_lists WHERE kind = $1 AND live > 0');
+
+const firstLists = prepared(
+  'first-lists',
+  `SELECT parent, kind, clock, live, dead FROM coffer_lists WHERE clock IS NOT NULL
+  ORDER BY parent, kind LIMIT $1`,
+);
+const nextLists = prepared(
+  'next-lists',
+  `SELECT parent, kind, clock, live, dead FROM coffer_lists WHERE clock IS NOT NULL AND (parent, kind) > ($2, $3)
+  ORDER BY parent, kind LIMIT $1`,
+);
 
 /** Pages of a list without filters come in few shapes, and often. */
 const pages = new StatementNames('page', 200);
@@ -75,6 +86,17 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   async listParents(kind: string): Promise<readonly string[]> {
     this.access.settle();
     return (await this.access.run(readParents, [kind])).rows.map(([parent]) => parent!);
+  }
+
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+    this.access.settle();
+    const { rows } =
+      after === undefined
+        ? await this.access.run(firstLists, [limit])
+        : await this.access.run(nextLists, [limit, after.parent, after.kind]);
+    return rows.map(([parent, kind, clock, live, dead]) => {
+      return { kind: kind!, parent: parent!, timestamp: Number(clock), live: Number(live), dead: Number(dead) };
+    });
   }
 }
 

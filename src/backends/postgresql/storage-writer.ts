@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
@@ -11,6 +11,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
+import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
@@ -19,11 +20,6 @@ const holdObject = prepared(
   `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`,
-);
-const findHolder = prepared(
-  'find-holder',
-  `SELECT id FROM coffer_objects WHERE parent = $1 AND list = $2 AND last_modified = $3
-  UNION ALL SELECT id FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND last_modified = $3`,
 );
 const insertObject = prepared(
   'insert-object',
@@ -41,17 +37,9 @@ const updateObject = prepared(
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
   WHERE parent = $1 AND list = $2 AND id = $3`,
 );
-const deleteObject = prepared(
-  'delete-object',
-  'DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = $3',
-);
 const insertTombstone = prepared(
   'insert-tombstone',
   'INSERT INTO coffer_tombstones (parent, list, id, last_modified) VALUES ($1, $2, $3, $4)',
-);
-const deleteTombstone = prepared(
-  'delete-tombstone',
-  'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 const buryObjects = prepared(
   'bury-objects',
@@ -209,6 +197,10 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return trimmed;
   }
 
+  async restore(key: ListKey, restoration: Restoration): Promise<void> {
+    await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
+  }
+
   async flush(): Promise<void> {
     this.#lists.forget();
     await flushStorage(this.access);
@@ -246,8 +238,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { clock } = list;
     if (given === undefined || given === clock) return nextAfter(clock, this.#clock.now());
     if (clock === undefined || given > clock) return given;
-    const { rows } = await this.access.run(findHolder, [list.key.parent, list.list, given]);
-    if (rows.some(([holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
+    const { rows } = await this.access.run(findHolders, [list.key.parent, list.list, [given]]);
+    if (rows.some(([, holder]) => holder !== id)) throw new IntegrityError('another object has this last_modified');
     return given;
   }
 }

@@ -3,12 +3,12 @@
 import { Cluster, Redis } from 'ioredis';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { RedisAddress } from '../../settings/redis-url.ts';
-import { isConnectionLoss, translateError, type BackendName } from './errors.ts';
+import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';
 
 export interface RedisClientOptions {
   readonly address: RedisAddress;
-  /** How long a command may take, waiting for a connection included. Default 10. */
+  /** How long a command may take, waiting for a connection included; and how long units wait for each other. Default 10. */
   readonly timeoutSeconds?: number | undefined;
   /** How many commands may wait for a lost connection to come back; more are refused at once. Default 1000. */
   readonly maxBacklog?: number | undefined;
@@ -16,34 +16,42 @@ export interface RedisClientOptions {
 
 type Argument = string | number;
 
-const defaultTimeoutSeconds = 10;
+export const defaultTimeoutSeconds = 10;
 const defaultMaxBacklog = 1000;
 const maxReconnectDelayMs = 1000;
+/** How long a server may take to say goodbye; the driver waits for those, too, that are gone already. */
+const disconnectTimeoutMs = 300;
 
 export class RedisClient {
   readonly isCluster: boolean;
   readonly #redis: Redis | Cluster;
   readonly #maxBacklog: number;
+  readonly #timeoutMs: number;
   /** Scripts the server has been sent on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
+  /** What went wrong with the connection since the last answer. */
+  #trouble: Error | undefined;
 
   constructor({ address, timeoutSeconds = defaultTimeoutSeconds, maxBacklog = defaultMaxBacklog }: RedisClientOptions) {
     this.isCluster = address.isCluster;
     this.#maxBacklog = maxBacklog;
+    this.#timeoutMs = timeoutSeconds * 1000;
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     // Each command reports its own failure; without a listener the driver would print them as well.
-    this.#redis.on('error', () => {});
+    this.#redis.on('error', (error: Error) => this.#noteTrouble(error));
   }
 
   /** @throws BackendUnavailable when there is no server to talk to */
   async connect(backend: BackendName): Promise<void> {
     try {
       await this.#redis.connect();
+      // The server has not said anything yet; a cluster has told its nodes.
+      if (!this.isCluster) await this.call(backend, 'PING');
     } catch (error) {
       this.#redis.disconnect();
-      throw translateError(error, backend);
+      throw translateError(error, backend, this.#trouble);
     }
   }
 
@@ -92,16 +100,18 @@ export class RedisClient {
   }
 
   /** The text of a script travels once per connection, its hash from then on. */
-  async #evaluate(script: Script, args: Argument[], keyCount: number): Promise<unknown> {
+  async #evaluate(script: Script, args: readonly Argument[], keyCount: number): Promise<unknown> {
+    // As an array, because a call cannot take as many arguments as a large unit of work makes.
+    const evaluate = (): Promise<unknown> => this.#redis.call('EVAL', [script.source, keyCount, ...args]);
     if (!this.#known.has(script) && !this.isCluster) {
       this.#known.add(script);
-      return this.#redis.eval(script.source, keyCount, ...args);
+      return evaluate();
     }
     try {
-      return await this.#redis.evalsha(script.hash, keyCount, ...args);
+      return await this.#redis.call('EVALSHA', [script.hash, keyCount, ...args]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return this.#redis.eval(script.source, keyCount, ...args);
+      return evaluate();
     }
   }
 
@@ -109,21 +119,34 @@ export class RedisClient {
     const isWaiting = this.#redis.status !== 'ready';
     if (isWaiting) this.#admit(backend);
     try {
-      return await command();
+      const before = this.#trouble;
+      const answer = await command();
+      // What went wrong meanwhile went wrong after this command.
+      if (this.#trouble === before) this.#trouble = undefined;
+      return answer;
     } catch (error) {
-      throw translateError(error, backend);
+      if (isFarewell(error)) this.#trouble = error;
+      forgetCommand(error);
+      throw translateError(error, backend, this.#trouble);
     } finally {
       if (isWaiting) this.#waiting--;
     }
   }
 
   async #sendTwice<T>(backend: BackendName, command: () => Promise<T>): Promise<T> {
+    const began = performance.now();
     try {
       return await this.#send(backend, command);
     } catch (error) {
       if (!(error instanceof BackendUnavailable) || !isConnectionLoss(error.cause)) throw error;
+      // Who was silent for so long will hardly answer now, and the caller has waited enough.
+      if (performance.now() - began > this.#timeoutMs / 2) throw error;
       return this.#send(backend, command);
     }
+  }
+
+  #noteTrouble(error: Error): void {
+    if (!isFarewell(this.#trouble) || !isMereEnd(error)) this.#trouble = error;
   }
 
   #admit(backend: BackendName): void {
@@ -132,6 +155,11 @@ export class RedisClient {
     }
     this.#waiting++;
   }
+}
+
+/** The driver puts the command with its arguments beside an error, but neither data nor passwords belong into a log. */
+function forgetCommand(error: unknown): void {
+  if (error instanceof Error && 'command' in error) delete error.command;
 }
 
 function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds: number): object {
@@ -146,6 +174,9 @@ function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds
     // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    disconnectTimeout: disconnectTimeoutMs,
+    // The first answer of a server without room is its farewell, and shall reach somebody who listens.
+    disableClientInfo: true,
   };
 }
 
@@ -158,6 +189,8 @@ function createRedis(address: RedisAddress, timeoutSeconds: number): Redis {
     db: address.db,
     lazyConnect: true,
     retryStrategy: reconnectDelay,
+    // A server that loads its data says so in answer to each command, at once.
+    enableReadyCheck: false,
     // After a failover the address may belong to a replica: the connection has to find its way anew.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });

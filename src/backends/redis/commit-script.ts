@@ -20,7 +20,7 @@ local function takeMany()
   return many
 end
 local function escape(text)
-  return (text:gsub('%%', '%%25'):gsub('}', '%%7D'))
+  return (text:gsub('|', '|a'):gsub('}', '|b'))
 end
 local function startsWith(text, prefix)
   return text:sub(1, #prefix) == prefix

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
-import { RedisClient, type RedisClientOptions } from './client.ts';
+import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
 import { Holds } from './holds.ts';
@@ -55,7 +55,7 @@ export class RedisDatabase implements Database, UnitHost {
   #closing: Promise<void> | undefined;
 
   constructor(options: RedisDatabaseOptions) {
-    const waits = new Waits();
+    const waits = new Waits((options.timeoutSeconds ?? defaultTimeoutSeconds) * 1000);
     this.turns = new Turns(waits);
     this.holds = new Holds(waits);
     this.clock = options.clock;

@@ -3,20 +3,24 @@ import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache' | 'queue';
 
-/** What the error codes of the server mean to an operator. */
-const meanings: readonly (readonly [RegExp, string])[] = [
-  [/OOM /, 'the server has reached its memory limit'],
-  [/READONLY /, 'the server is a read-only replica'],
+/** Commands with many arguments are refused to those who have no password with other words than short ones. */
+const credentials = /NOAUTH |WRONGPASS |NOPERM |unauthenticated/;
+const fullHouse = /max number of clients/;
+
+/** What the error codes of the server mean, and what an operator can do. */
+const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string])[] = [
+  [/OOM /, 'the server has reached its memory limit', 'raise its maxmemory'],
+  [/READONLY /, 'the server is a read-only replica', 'name the one that takes writes in the URL'],
   [/LOADING /, 'the server is still loading its data'],
   [/BUSY /, 'the server is busy with a script'],
-  [/MISCONF /, 'the server refuses writes because it cannot save to disk'],
+  [/MISCONF /, 'the server refuses writes because it cannot save to disk', 'its log says why'],
   [/NOREPLICAS /, 'the server has too few replicas to accept writes'],
   [/MASTERDOWN /, 'the server has lost its master'],
   [/CLUSTERDOWN /, 'the cluster is down'],
   [/TRYAGAIN /, 'the cluster is moving the data'],
-  [/NOAUTH |WRONGPASS |NOPERM /, 'the server refuses the credentials'],
-  [/max number of clients/, 'the server has no connection left'],
-  [/timed out|ETIMEDOUT/i, 'the server did not answer in time'],
+  [credentials, 'the server refuses the credentials', 'check the URL'],
+  [fullHouse, 'the server has no connection left', 'raise its maxclients'],
+  [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not answer in time'],
   [/Failed to refresh slots|None of startup nodes/, 'no node of the cluster can be reached'],
 ];
 
@@ -29,17 +33,37 @@ export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && connection.test(textOf(error));
 }
 
+/** Whether it is the reason for which the connection will end, by the server's will or by ours. */
+export function isFarewell(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return fullHouse.test(error.message) || credentials.test(error.message) || error.message.startsWith('READONLY');
+}
+
+/** Whether it says that the connection has ended, and not why. */
+export function isMereEnd(error: Error): boolean {
+  return /ECONNRESET|EPIPE/.test(textOf(error));
+}
+
 /**
  * The error to throw on: failures of the world become `BackendUnavailable`, a backend's own errors and mistakes of
  * ours stay as they are.
+ *
+ * @param trouble the last thing that went wrong with the connection, which says more than that there is none
  */
-export function translateError(error: unknown, backend: BackendName): unknown {
+export function translateError(error: unknown, backend: BackendName, trouble?: Error): unknown {
   if (error instanceof BackendError || !(error instanceof Error)) return error;
-  const text = textOf(error);
-  const meaning =
-    meanings.find(([pattern]) => pattern.test(text))?.[1] ??
-    (connection.test(text) ? 'the server cannot be reached' : undefined);
-  return meaning === undefined ? error : new BackendUnavailable(backend, `Redis: ${meaning}`, { cause: error });
+  const isLoss = isConnectionLoss(error);
+  const text = isLoss && trouble !== undefined ? `${textOf(trouble)} ${textOf(error)}` : textOf(error);
+  const known = meanings.find(([pattern]) => pattern.test(text));
+  if (known === undefined && !isLoss) return error;
+  const [pattern, what = unreachable(text), remedy] = known ?? [];
+  const message = `Redis: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
+  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting: pattern === credentials });
+}
+
+function unreachable(text: string): string {
+  const code = /ECONN[A-Z]+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE/.exec(text)?.[0];
+  return `the server cannot be reached${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** The message with what the driver put beside it: codes, and the last of several errors. */

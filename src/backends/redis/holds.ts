@@ -31,7 +31,8 @@ export class Holds {
   /**
    * Waits until nobody else does what does not go together with the claim.
    *
-   * @throws TransactionConflict when those it would wait for wait for the holder
+   * @throws TransactionConflict when those it would wait for wait for the holder; BackendUnavailable when it takes too
+   *   long
    */
   async take(claim: Claim, holder: Holder): Promise<void> {
     const own = this.#granted.get(holder);
@@ -42,17 +43,18 @@ export class Holds {
       this.#grant(request);
       return;
     }
-    const ended = this.#begin(request);
-    await new Promise<void>((resume) => {
-      this.#waiting.push({ ...request, resume });
-    });
-    ended();
+    await this.#wait(request);
   }
 
   /** Lets go of everything a holder has claimed. */
   release(holder: Holder): void {
     for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'hold') this.#removals--;
     if (!this.#granted.delete(holder)) return;
+    this.#admit();
+  }
+
+  /** Grants what nobody stands against any more. */
+  #admit(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const each of waiting) {
@@ -65,11 +67,23 @@ export class Holds {
     }
   }
 
-  #begin(request: Request): () => void {
+  async #wait(request: Request): Promise<void> {
     try {
-      return this.#waits.begin(request.holder, () => this.#blockers(request));
+      await this.#waits.wait(
+        request.holder,
+        () => this.#blockers(request),
+        (resume) => {
+          const waiting: Waiting = { ...request, resume };
+          this.#waiting.push(waiting);
+          return () => {
+            this.#waiting = this.#waiting.filter((other) => other !== waiting);
+          };
+        },
+      );
     } catch (error) {
       if (request.claim.kind !== 'hold') this.#removals--;
+      // Somebody may have waited for this one alone.
+      this.#admit();
       throw error;
     }
   }

@@ -87,14 +87,14 @@ export class Keys {
   }
 }
 
-/** A brace would end the tag; the escapes keep texts with a common prefix together. */
+/** A brace would end the tag. Escaped texts are ordered as the texts themselves are, and share prefixes as they do. */
 export function escapeTag(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('}', '%7D');
+  return text.replaceAll('|', '|a').replaceAll('}', '|b');
 }
 
 /** The text behind `escapeTag`. */
 export function unescapeTag(text: string): string {
-  return text.replaceAll('%7D', '}').replaceAll('%25', '%');
+  return text.replaceAll('|b', '}').replaceAll('|a', '|');
 }
 
 /** The parent of the list that an object id lies in: `/buckets/a` for `/buckets/a/groups/g`. */

@@ -123,6 +123,24 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v')
 return { state[1], state[2], total }
 `);
 
+/** How much a list holds. */
+const stateScript = script(`
+local state = redis.call('HMGET', KEYS[1], 'c', 'v')
+return { state[1], state[2], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
+`);
+
+/** The ids of whatever has one of some timestamps. */
+const idsAtScript = script(`
+local ids = {}
+for n = 1, #ARGV do
+  for key = 3, 4 do
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[key], ARGV[n], ARGV[n])) do ids[#ids + 1] = id end
+  end
+end
+local state = redis.call('HMGET', KEYS[1], 'c', 'v')
+return { state[1], state[2], ids }
+`);
+
 type Reply = readonly [clock: string | null, version: string | null, ...rest: readonly unknown[]];
 
 export class ListReads {
@@ -171,6 +189,18 @@ export class ListReads {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
     return { ...stateOf(reply), total: Number(reply[2]) };
+  }
+
+  /** The numbers of live objects and of tombstones. */
+  async counts(list: ListKey): Promise<ListState & { readonly live: number; readonly dead: number }> {
+    const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
+    return { ...stateOf(reply), live: Number(reply[2]), dead: Number(reply[3]) };
+  }
+
+  /** The ids of the objects and tombstones that have one of the timestamps. */
+  async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
+    const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
+    return { ...stateOf(reply), ids: reply[2] as readonly string[] };
   }
 
   async clock(list: ListKey): Promise<number | undefined> {

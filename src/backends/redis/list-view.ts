@@ -9,7 +9,7 @@ import type { ListReads, ListState, Part } from './list-reads.ts';
 /** The list was written between two reads of a view, which has to start anew. */
 export class ListChanged extends Error {}
 
-/** Most ids asked for at once. */
+/** Most ids, or timestamps, asked for at once. */
 const idChunk = 1000;
 
 export class ListView {
@@ -73,6 +73,22 @@ export class ListView {
     }
     const found = ids.map((id) => (this.#draft === undefined ? read.get(id) : this.#draft.find(id)));
     return found.filter((entry) => entry !== undefined);
+  }
+
+  /** The entries that have one of the timestamps. */
+  async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
+    const all = [...timestamps];
+    const ids = new Set<string>();
+    for (const [id, entry] of this.#draft?.changed ?? []) {
+      if (entry !== undefined && timestamps.has(entry.lastModified)) ids.add(id);
+    }
+    for (let first = 0; first < all.length && this.#draft?.isEmptied !== true; first += idChunk) {
+      const read = await this.#reads.idsAt(this.list, all.slice(first, first + idChunk));
+      this.#verify(read);
+      for (const id of read.ids) ids.add(id);
+    }
+    // A draft may have given the entries of the server other timestamps.
+    return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
   }
 
   /** How many entries have a timestamp in the range. */

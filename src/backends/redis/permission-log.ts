@@ -40,6 +40,11 @@ export class PermissionLog {
     return ids;
   }
 
+  /** The users whom changes have given principals. */
+  admitted(): ReadonlySet<string> {
+    return new Set(this.memberships.flatMap((change) => (change.kind === 'admit' ? [change.userId] : [])));
+  }
+
   /** The entries of an object after the changes. */
   entriesAfter(objectId: string, stored: Entries): Entries {
     if (this.entries.length === 0) return stored;
@@ -73,6 +78,13 @@ export class PermissionLog {
     }
     return principals;
   }
+}
+
+/** The entries of an object as the server has them. */
+export function parseEntries(text: string | null | undefined): Entries {
+  if (text === null || text === undefined) return new Map();
+  const entries = JSON.parse(text) as Record<string, string[]>;
+  return new Map(Object.entries(entries).map(([permission, principals]) => [permission, new Set(principals)]));
 }
 
 function applyChange(change: EntryChange, objectId: string, entries: Map<string, Set<string>>): void {

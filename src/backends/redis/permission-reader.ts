@@ -1,10 +1,19 @@
 // The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
 // object; sets by principal lead from principals to objects.
-import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
+import type {
+  BoundPattern,
+  BoundPermission,
+  Memberships,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionReader,
+  WalkPage,
+} from '../../contracts/permission.ts';
 import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import type { RedisClient } from './client.ts';
 import { parentOf, unescapeTag, type Keys } from './keys.ts';
-import type { Entries, PermissionLog } from './permission-log.ts';
+import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
+import { PermissionWalk } from './permission-walk.ts';
 
 /** Most fields asked for at once. */
 const fieldChunk = 1000;
@@ -91,9 +100,42 @@ export class RedisPermissionReader implements PermissionReader {
     const entries = await this.#load(objectIds);
     return objectIds.map((objectId) => {
       const all = [...(entries.get(objectId) ?? [])];
-      const named = permissions === undefined ? all : all.filter(([permission]) => permissions.includes(permission));
-      return Object.fromEntries(named.map(([permission, principals]) => [permission, [...principals]]));
+      return formatEntries(permissions === undefined ? all : all.filter(([name]) => permissions.includes(name)));
     });
+  }
+
+  async entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    const { found, next } = await new PermissionWalk(this.#client, this.#keys).entries(from, limit);
+    const log = this.log();
+    const all = log === undefined ? found : found.map(([id, stored]) => [id, log.entriesAfter(id, stored)] as const);
+    const added = log === undefined || next !== undefined ? [] : await this.#addedObjects(log);
+    const existing = [...all, ...added].filter(([, entries]) => entries.size > 0);
+    return { found: existing.map(([objectId, entries]) => ({ objectId, permissions: formatEntries(entries) })), next };
+  }
+
+  async memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    const { found, next } = await new PermissionWalk(this.#client, this.#keys).memberships(from, limit);
+    const log = this.log();
+    const all = found.map(([userId, stored]) => {
+      return { userId, principals: [...(log?.principalsAfter(userId, stored) ?? stored)] };
+    });
+    const added = log === undefined || next !== undefined ? [] : await this.#addedUsers(log);
+    return { found: [...all, ...added].filter(({ principals }) => principals.length > 0), next };
+  }
+
+  /** The objects that the server has no entries of. */
+  async #addedObjects(log: PermissionLog): Promise<readonly (readonly [string, Entries])[]> {
+    const stored = await this.#loadStored([...log.granted()]);
+    return stored.flatMap(([id, entries]) => (entries.size > 0 ? [] : [[id, log.entriesAfter(id, entries)] as const]));
+  }
+
+  /** The users of whom the server knows no principals. */
+  async #addedUsers(log: PermissionLog): Promise<readonly Memberships[]> {
+    const users = Array.from(log.admitted(), async (userId) => {
+      const stored = await this.#members(this.#keys.memberships(userId));
+      return stored.length > 0 ? [] : [{ userId, principals: [...log.principalsAfter(userId, stored)] }];
+    });
+    return (await Promise.all(users)).flat();
   }
 
   async #principalsOf(userId: string): Promise<ReadonlySet<string>> {
@@ -127,6 +169,17 @@ export class RedisPermissionReader implements PermissionReader {
 
   /** The entries of objects, with the changes; objects without any are left out. */
   async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
+    const log = this.log();
+    const entries = new Map<string, Entries>();
+    for (const [objectId, stored] of await this.#loadStored(objectIds)) {
+      const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
+      if (after.size > 0) entries.set(objectId, after);
+    }
+    return entries;
+  }
+
+  /** The entries of objects as the server has them. */
+  async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
     const byParent = new Map<string, string[]>();
     for (const objectId of new Set(objectIds)) {
       const parent = parentOf(objectId);
@@ -134,14 +187,7 @@ export class RedisPermissionReader implements PermissionReader {
       if (ids === undefined) byParent.set(parent, [objectId]);
       else ids.push(objectId);
     }
-    const loaded = await Promise.all(Array.from(byParent, ([parent, ids]) => this.#loadIn(parent, ids)));
-    const log = this.log();
-    const entries = new Map<string, Entries>();
-    for (const [objectId, stored] of loaded.flat()) {
-      const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
-      if (after.size > 0) entries.set(objectId, after);
-    }
-    return entries;
+    return (await Promise.all(Array.from(byParent, ([parent, ids]) => this.#loadIn(parent, ids)))).flat();
   }
 
   async #loadIn(parent: string, ids: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
@@ -155,8 +201,6 @@ export class RedisPermissionReader implements PermissionReader {
   }
 }
 
-function parseEntries(text: string | null | undefined): Entries {
-  if (text === null || text === undefined) return new Map();
-  const entries = JSON.parse(text) as Record<string, string[]>;
-  return new Map(Object.entries(entries).map(([permission, principals]) => [permission, new Set(principals)]));
+function formatEntries(entries: Iterable<readonly [string, ReadonlySet<string>]>): ObjectPermissions {
+  return Object.fromEntries(Array.from(entries, ([permission, principals]) => [permission, [...principals]]));
 }

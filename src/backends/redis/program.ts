@@ -25,7 +25,10 @@ export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
   if (isFlushed) program.push('dropAll', ...counted(keys.shards));
   for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
   for (const draft of drafts) {
-    if (draft.isDirty) program.push(...registration(draft, keys), ...listWrites(draft, keys));
+    if (!draft.isDirty) continue;
+    program.push(...registration(draft, keys));
+    // One by one: a call cannot take as many arguments as a large list makes.
+    for (const argument of listWrites(draft, keys)) program.push(argument);
   }
   for (const change of permissions.entries) program.push(...entryWrites(change, keys));
   for (const change of permissions.memberships) program.push(...membershipWrites(change, keys));

@@ -1,6 +1,9 @@
 // Questions to the registries: which parents, kinds and principals there may be. They name too many at times, never too few.
+import { compareLists } from '../../core/objects/list-order.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
+import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
-import { escapeTag, type Keys } from './keys.ts';
+import { escapeTag, unescapeTag, type Keys } from './keys.ts';
 
 /** Kinds that any list of the shards has. */
 export async function registeredKinds(client: RedisClient, shards: readonly string[]): Promise<ReadonlySet<string>> {
@@ -41,4 +44,45 @@ export async function placesBelow(
     }),
   );
   return found.flat();
+}
+
+/**
+ * The first lists after one that were ever written, by parent and then by kind. Each registry has its part of them, so
+ * a few are taken from each, and again from where the first of them ends.
+ */
+export async function listsAfter(
+  client: RedisClient,
+  keys: Keys,
+  after: ListKey | undefined,
+  limit: number,
+): Promise<readonly ListKey[]> {
+  const registries = await Promise.all(
+    keys.shards.map(async (shard) => {
+      const kinds = (await client.read('storage', 'SMEMBERS', `${shard}kinds`)) as string[];
+      return kinds.map((kind) => ({ kind, key: `${shard}k:${kind}` }));
+    }),
+  );
+  const chunk = Math.ceil(limit / 8) + 8;
+  const found: ListKey[] = [];
+  let from = after;
+  for (;;) {
+    const parts = await Promise.all(
+      registries.flat().map(async ({ kind, key }) => {
+        const low = lowestAfter(from, kind);
+        const places = await client.read('storage', 'ZRANGEBYLEX', key, low, '+', 'LIMIT', 0, chunk);
+        return (places as string[]).map((place) => ({ kind, parent: unescapeTag(place) }));
+      }),
+    );
+    const [end] = parts.flatMap((part) => (part.length < chunk ? [] : part.slice(-1))).toSorted(compareLists);
+    const known = parts.flat().filter((list) => end === undefined || compareLists(list, end) <= 0);
+    for (const list of known.toSorted(compareLists)) found.push(list);
+    if (end === undefined || found.length >= limit) return found.slice(0, limit);
+    from = end;
+  }
+}
+
+/** Where the lists of a kind go on after a list, as `ZRANGEBYLEX` wants it. */
+function lowestAfter(after: ListKey | undefined, kind: string): string {
+  if (after === undefined) return '-';
+  return `${compareText(kind, after.kind) > 0 ? '[' : '('}${escapeTag(after.parent)}`;
 }

@@ -20,7 +20,7 @@ export async function pendingSteps(client: RedisClient, keys: Keys, dryRun: bool
   await requireKeeping(client);
   if (found !== null) return [];
   if (!dryRun) await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
-  return [`redis: layout ${layout}`];
+  return [`Redis layout, version ${layout}: note it in the database`];
 }
 
 /** Data has no time to live, so only policies that evict any key can lose it. */

@@ -1,12 +1,13 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { KindCount, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListChanged, ListView } from './list-view.ts';
+import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
 /** Entries fetched at once where many have to be looked at. */
@@ -79,6 +80,29 @@ export class RedisStorageReader implements StorageReader {
       if ((await this.countAll({ kind, parent }, { filters: [] })) > 0) parents.push(parent);
     });
     return parents;
+  }
+
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+    const states: ListState[] = [];
+    for (let from = after; ;) {
+      const keys = await this.keysAfter(from, limit);
+      for (const state of await Promise.all(keys.map((key) => this.stateOf(key)))) {
+        if (state !== undefined && states.length < limit) states.push(state);
+      }
+      from = keys.at(-1);
+      if (keys.length < limit || states.length === limit) return states;
+    }
+  }
+
+  /** The first lists after one, some of which may have no clock. */
+  protected keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
+    return listsAfter(this.#client, this.#keys, after, limit);
+  }
+
+  /** `undefined` when the list has no clock. */
+  protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
+    const { clock, live, dead } = await this.reads.counts({ kind, parent });
+    return clock === undefined ? undefined : { kind, parent, timestamp: clock, live, dead };
   }
 
   /** Reads a list until all reads have seen one version of it. */

@@ -2,7 +2,15 @@
 // the drafts of their own unit.
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  Deletion,
+  ListState,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
@@ -10,6 +18,7 @@ import type { Keys } from './keys.ts';
 import type { ListDraft } from './list-draft.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
+import { restoreEntries } from './restore.ts';
 import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
@@ -131,19 +140,23 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
       readonly parent?: string;
       readonly before?: number;
       readonly maxRetained?: number;
+      readonly limit?: number;
     } = {},
   ): Promise<number> {
-    const { before, maxRetained = 0 } = options;
+    const { before, maxRetained = 0, limit = Infinity } = options;
     this.#unit.requireOpen();
     if (before !== undefined && options.maxRetained !== undefined) throw new Error('give either before or maxRetained');
     let purged = 0;
     for (const list of await this.#listsOf(options.kind, options.parent)) {
       const draft = await this.#unit.draft(list);
       const view = this.#view(draft);
-      const limit = before ?? (await firstRetained(view, maxRetained));
-      const count = await view.countRange('dead', { low: -Infinity, high: limit - 1 });
-      if (count > 0) draft.purgeBelow(limit);
-      purged += count;
+      const end = before ?? (await nthTombstone(view, Infinity, true, maxRetained));
+      const count = end === undefined ? 0 : await view.countRange('dead', { low: -Infinity, high: end - 1 });
+      if (end === undefined || count === 0) continue;
+      const left = limit - purged;
+      draft.purgeBelow(count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end));
+      purged += Math.min(count, left);
+      if (purged === limit) return purged;
     }
     return purged;
   }
@@ -162,6 +175,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     }
     for (const id of excess) draft.put(id, undefined);
     return excess.length;
+  }
+
+  async restore(list: ListKey, restoration: Restoration): Promise<void> {
+    const draft = await this.#unit.draft(list);
+    await restoreEntries(draft, this.#view(draft), restoration);
   }
 
   async flush(): Promise<void> {
@@ -183,6 +201,23 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     for (const { list, clock } of this.#unit.drafts)
       if (list.kind === kind && clock !== undefined) parents.add(list.parent);
     return [...parents];
+  }
+
+  protected override async keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
+    const stored = this.#unit.isFlushed ? [] : await super.keysAfter(after, limit);
+    const own = this.#unit.drafts.flatMap(({ list, isNew }) => {
+      const isAhead = after === undefined || compareLists(list, after) > 0;
+      return isNew && isAhead && stored.every((each) => compareLists(each, list) !== 0) ? [list] : [];
+    });
+    return [...stored, ...own].toSorted(compareLists).slice(0, limit);
+  }
+
+  protected override async stateOf(list: ListKey): Promise<ListState | undefined> {
+    const draft = await this.#unit.findDraft(list);
+    if (draft === undefined) return super.stateOf(list);
+    if (draft.clock === undefined) return undefined;
+    const dead = await this.#view(draft).countRange('dead', { low: -Infinity, high: Infinity });
+    return { kind: list.kind, parent: list.parent, timestamp: draft.clock, live: draft.liveCount, dead };
   }
 
   /** Every list that may have tombstones. */
@@ -246,16 +281,20 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 }
 
-/** The timestamp of the oldest tombstone to keep when the newest so many are kept. */
-async function firstRetained(view: ListView, maxRetained: number): Promise<number> {
-  let left = maxRetained;
-  let oldest = Infinity;
-  if (left === 0) return oldest;
-  for await (const entries of view.walk('dead', { low: -Infinity, high: Infinity }, true, Math.min(left + 1, piece))) {
-    if (entries.length > left) return left === 0 ? oldest : entries[left - 1]!.lastModified;
-    oldest = entries.at(-1)?.lastModified ?? oldest;
+/** The timestamp of the nth tombstone below a timestamp, counted from one end; `undefined`: there are fewer. */
+async function nthTombstone(
+  view: ListView,
+  below: number,
+  isNewestFirst: boolean,
+  n: number,
+): Promise<number | undefined> {
+  if (n === 0) return below;
+  let left = n;
+  const range = { low: -Infinity, high: below - 1 };
+  for await (const entries of view.walk('dead', range, isNewestFirst, Math.min(n, piece))) {
+    const entry = entries[left - 1];
+    if (entry !== undefined) return entry.lastModified;
     left -= entries.length;
-    if (left === 0) return oldest;
   }
-  return -Infinity;
+  return undefined;
 }

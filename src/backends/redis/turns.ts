@@ -23,7 +23,8 @@ export class Turns {
   /**
    * Waits for the turn.
    *
-   * @throws TransactionConflict when those in front wait for the holder themselves
+   * @throws TransactionConflict when those in front wait for the holder themselves; BackendUnavailable when it takes
+   *   too long
    */
   async take(name: string, holder: Holder): Promise<void> {
     const turn = this.#turns.get(name);
@@ -32,11 +33,15 @@ export class Turns {
       return;
     }
     if (turn.holder === holder) return;
-    const ended = this.#waits.begin(holder, () => inFront(turn, holder));
-    await new Promise<void>((resume) => {
-      turn.waiting.push({ holder, resume });
-    });
-    ended();
+    await this.#waits.wait(
+      holder,
+      () => inFront(turn, holder),
+      (resume) => {
+        const waiter: Waiter = { holder, resume };
+        turn.waiting.push(waiter);
+        return () => void turn.waiting.splice(turn.waiting.indexOf(waiter), 1);
+      },
+    );
   }
 
   /** Passes the turn on to whoever waited longest. */

@@ -1,5 +1,6 @@
 // Object ids as the tables keep them, a folder and a name in it, and patterns of object ids in which `*` stands for any
 // text, everything else for itself.
+import { folderOf, parsePattern } from '../../core/permissions/object-pattern.ts';
 import { rangeOfPrefix, type TextRange } from './text-range.ts';
 
 export interface SplitObjectId {
@@ -10,8 +11,8 @@ export interface SplitObjectId {
 
 /** The folder of an object id and its name there. */
 export function splitObjectId(objectId: string): SplitObjectId {
-  const end = objectId.lastIndexOf('/') + 1;
-  return { folder: objectId.slice(0, end), name: objectId.slice(end) };
+  const folder = folderOf(objectId);
+  return { folder, name: objectId.slice(folder.length) };
 }
 
 export interface ObjectPattern {
@@ -30,35 +31,12 @@ export interface ObjectPattern {
  * @param withChildren `false`: `*` stands for text without `/`
  */
 export function compilePattern(pattern: string, withChildren: boolean): ObjectPattern {
-  const star = pattern.indexOf('*');
-  const literal = splitObjectId(star < 0 ? pattern : pattern.slice(0, star));
-  const inOneFolder = star < 0 || (!withChildren && !pattern.includes('/', star));
-  const parts = pattern.split('*');
-  const segments = pattern.split('/').map((segment) => segment.split('*'));
+  const parsed = parsePattern(pattern, withChildren);
+  const { folder, flat } = parsed;
   return {
-    folder: inOneFolder ? literal.folder : undefined,
-    name: star < 0 ? literal.name : undefined,
-    folders: rangeOfPrefix(literal.folder),
-    matches(objectId) {
-      if (withChildren) return matchesParts(objectId, parts);
-      const texts = objectId.split('/');
-      return texts.length === segments.length && texts.every((text, index) => matchesParts(text, segments[index]!));
-    },
+    folder: flat ? folder : undefined,
+    name: pattern.includes('*') ? undefined : pattern.slice(folder.length),
+    folders: rangeOfPrefix(folder),
+    matches: (objectId) => parsed.matches(objectId),
   };
-}
-
-/** Whether the text starts with the first part, ends with the last, and holds those between in order. */
-function matchesParts(text: string, parts: readonly string[]): boolean {
-  const first = parts[0]!;
-  const last = parts.at(-1)!;
-  if (parts.length === 1) return text === first;
-  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false;
-  const end = text.length - last.length;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
 }

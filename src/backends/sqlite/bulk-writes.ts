@@ -13,6 +13,7 @@ export interface PurgeOptions {
   readonly parent?: string;
   readonly before?: number;
   readonly maxRetained?: number;
+  readonly limit?: number;
 }
 
 /** Rows that one statement deletes. */
@@ -42,7 +43,7 @@ export function deleteBelow(connection: Connection, uri: string, nextClock: (clo
 
 /** Forgets tombstones, list by list; returns how many. */
 export function* purgeTombstones(connection: Connection, options: PurgeOptions): Steps<number> {
-  const { kind, parent, before, maxRetained } = options;
+  const { kind, parent, before, maxRetained, limit = Infinity } = options;
   if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
   const conditions = ['dead > ?'];
   const parameters: SqlValue[] = [maxRetained ?? 0];
@@ -57,7 +58,7 @@ export function* purgeTombstones(connection: Connection, options: PurgeOptions):
   const sql = `SELECT list, clock, dead FROM lists WHERE ${conditions.join(' AND ')}`;
   let purged = 0;
   for (const [list, clock, dead] of connection.all<[number, number, number]>(sql, ...parameters)) {
-    let left = maxRetained === undefined ? Infinity : dead - maxRetained;
+    let left = Math.min(limit - purged, maxRetained === undefined ? Infinity : dead - maxRetained);
     while (left > 0) {
       const wanted = Math.min(left, chunkRows);
       const gone = connection.run(

@@ -2,10 +2,11 @@
 // turns of the writer.
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
+import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access } from './access.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
-import { Reaper } from './reaper.ts';
+import { reapChunk } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
@@ -60,9 +61,14 @@ function createDatabase(
   snapshots: Snapshots,
   queue: WriterQueue,
 ): SqliteDatabase {
-  const reaper = new Reaper(queue);
+  const reaper = new Background(() => reapChunk(queue));
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
   let closing: Promise<void> | undefined;
+
+  /** A newer version may have migrated the file since it was opened. */
+  function requireKnown(): void {
+    snapshots.run('storage', (connection) => requireKnownSchema(connection, databaseMigrations, path));
+  }
 
   async function migrate(): Promise<readonly string[]> {
     const done: string[] = [];
@@ -79,6 +85,7 @@ function createDatabase(
       await unit.commit();
       if (line !== undefined) done.push(line);
     }
+    requireKnown();
     return done;
   }
 
@@ -107,9 +114,12 @@ function createDatabase(
     },
     announceDoomed: () => reaper.wake(),
     async reapAll() {
-      while (await reaper.reapChunk());
+      while (await reapChunk(queue));
     },
-    initializeSchema: async ({ dryRun }) => (dryRun ? pendingOf(snapshots) : migrate()),
+    async initializeSchema({ dryRun }) {
+      requireKnown();
+      return dryRun ? pendingOf(snapshots) : migrate();
+    },
     close: () => (closing ??= close()),
   };
 }

@@ -6,7 +6,7 @@ import { compareValues } from '../../core/query/compare.ts';
 import { matchesFilter } from '../../core/query/evaluate.ts';
 import type { SqlValue } from './connection.ts';
 import { isPlainNumber } from './plain-numbers.ts';
-import { isIdField, isTimestampField } from '../sql/timestamp-range.ts';
+import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 
 /** A piece of SQL that is true or false, never NULL, and what its question marks stand for. */
 export interface Condition {

@@ -1,5 +1,6 @@
 // The rows of lists: which number a list has, its clock and its counts.
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListState } from '../../contracts/storage.ts';
 import type { Connection } from './connection.ts';
 
 export interface ListRow {
@@ -19,6 +20,7 @@ export interface CountChange {
   readonly dead?: number;
 }
 
+type StateTuple = [kind: string, parent: string, clock: number, live: number, dead: number];
 type ListTuple = [list: number, clock: number, live: number, dead: number];
 
 /** The list, `undefined` when it was never read nor written. */
@@ -29,6 +31,25 @@ export function findList(connection: Connection, { kind, parent }: ListKey): Lis
     parent,
   );
   return row === undefined ? undefined : { list: row[0], clock: row[1], live: row[2], dead: row[3] };
+}
+
+/** The first lists after one, by parent and then by kind. */
+export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListState[] {
+  const found: ListState[] = [];
+  const collect = (condition: string, parameters: readonly string[]): void => {
+    const wanted = limit - found.length;
+    if (wanted <= 0) return;
+    const sql = `SELECT kind, parent, clock, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
+    for (const [kind, parent, timestamp, live, dead] of connection.all<StateTuple>(sql, ...parameters, wanted)) {
+      found.push({ kind, parent, timestamp, live, dead });
+    }
+  };
+  if (after === undefined) collect('', []);
+  else {
+    collect('WHERE parent = ? AND kind > ?', [after.parent, after.kind]);
+    collect('WHERE parent > ?', [after.parent]);
+  }
+  return found;
 }
 
 /** Stores a list that does not exist yet, empty. */

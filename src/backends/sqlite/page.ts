@@ -17,7 +17,7 @@ import {
   type Window,
 } from './selection.ts';
 import type { Steps } from './steps.ts';
-import { isIdField, isTimestampField, rangeAfter } from '../sql/timestamp-range.ts';
+import { isIdField, isTimestampField, rangeAfter } from '../../core/query/timestamp-range.ts';
 
 export interface SelectedPage {
   readonly entries: readonly StoredEntry[];

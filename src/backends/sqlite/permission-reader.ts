@@ -1,9 +1,18 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
-import type { BoundPattern, BoundPermission, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
+import type {
+  BoundPattern,
+  BoundPermission,
+  Memberships,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionReader,
+  WalkPage,
+} from '../../contracts/permission.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
+import { walkPage } from '../sql/walk-page.ts';
 import type { Steps } from './steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
@@ -76,6 +85,62 @@ export class SqlitePermissionReader implements PermissionReader {
   ): Promise<readonly ObjectPermissions[]> {
     return this.access.read((connection) => readManyEntries(connection, objectIds, permissions));
   }
+
+  async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
+    const found = await this.access.read((connection) => readObjectsAfter(connection, after, limit));
+    return walkPage(found, limit, ({ objectId }) => objectId);
+  }
+
+  async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
+    const found = await this.access.run((connection) => {
+      const users = 'SELECT DISTINCT user_id FROM user_principals WHERE user_id > ? ORDER BY user_id LIMIT ?';
+      const anybody = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
+      const rows =
+        after === undefined ? connection.all<[string]>(anybody, limit) : connection.all<[string]>(users, after, limit);
+      return rows.map(([userId]) => {
+        const sql = 'SELECT principal FROM user_principals WHERE user_id = ?';
+        return { userId, principals: connection.all<[string]>(sql, userId).map(([principal]) => principal) };
+      });
+    });
+    return walkPage(found, limit, ({ userId }) => userId);
+  }
+}
+
+/** Objects with entries after one, by folder and then by name. Folders that nothing is left in are passed over. */
+function* readObjectsAfter(
+  connection: Connection,
+  after: string | undefined,
+  limit: number,
+): Steps<readonly ObjectEntries[]> {
+  const start = after === undefined ? undefined : splitObjectId(after);
+  const names = 'SELECT DISTINCT name FROM entries WHERE folder = ? AND name > ? ORDER BY name LIMIT ?';
+  const allNames = 'SELECT DISTINCT name FROM entries WHERE folder = ? ORDER BY name LIMIT ?';
+  const found: string[] = [];
+  let last: string | undefined;
+  for (;;) {
+    const folders: readonly [number, string][] =
+      last === undefined
+        ? connection.all(
+            'SELECT folder, uri FROM folders WHERE uri >= ? ORDER BY uri LIMIT ?',
+            start?.folder ?? '',
+            objectsPerStep,
+          )
+        : connection.all('SELECT folder, uri FROM folders WHERE uri > ? ORDER BY uri LIMIT ?', last, objectsPerStep);
+    for (const [folder, uri] of folders) {
+      const wanted = limit - found.length;
+      if (wanted <= 0) break;
+      const rows =
+        start !== undefined && uri === start.folder
+          ? connection.all<[string]>(names, folder, start.name, wanted)
+          : connection.all<[string]>(allNames, folder, wanted);
+      for (const [name] of rows) found.push(uri + name);
+      last = uri;
+    }
+    if (found.length >= limit || folders.length < objectsPerStep) break;
+    yield;
+  }
+  const permissions = yield* readManyEntries(connection, found, undefined);
+  return found.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
 }
 
 function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPermission[])[] {

@@ -5,65 +5,17 @@ import type { WriterQueue } from './writer-queue.ts';
 
 /** Rows deleted in one unit of work. */
 const chunkRows = 500;
-const pauseMs = 20;
-const pauseAfterFailureMs = 5000;
 
-export class Reaper {
-  readonly #queue: WriterQueue;
-  #timer: NodeJS.Timeout | undefined;
-  /** The step under way. */
-  #step: Promise<void> | undefined;
-  #stopped = false;
-
-  constructor(queue: WriterQueue) {
-    this.#queue = queue;
-  }
-
-  /** Called when something may be doomed. */
-  wake(): void {
-    this.#schedule(pauseMs);
-  }
-
-  /** Stops for good, after the step under way. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#step;
-  }
-
-  /** Deletes one chunk; returns whether more is left. */
-  async reapChunk(): Promise<boolean> {
-    const unit = await this.#queue.begin('background');
-    try {
-      const more = unit.run('storage', deleteChunk);
-      await unit.commit();
-      return more;
-    } catch (error) {
-      await unit.rollback();
-      throw error;
-    }
-  }
-
-  #schedule(delayMs: number): void {
-    if (this.#stopped || this.#timer !== undefined || this.#step !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#step = this.#work();
-    }, delayMs);
-    // The work can wait for the next start; it must not keep the process alive.
-    this.#timer.unref();
-  }
-
-  async #work(): Promise<void> {
-    let delayMs: number | undefined;
-    try {
-      if (await this.reapChunk()) delayMs = pauseMs;
-    } catch {
-      // Whatever is wrong with the database shows in the requests; the rows stay doomed and are tried again.
-      delayMs = pauseAfterFailureMs;
-    }
-    this.#step = undefined;
-    if (delayMs !== undefined) this.#schedule(delayMs);
+/** Deletes one chunk; returns whether more is left. */
+export async function reapChunk(queue: WriterQueue): Promise<boolean> {
+  const unit = await queue.begin('background');
+  try {
+    const more = unit.run('storage', deleteChunk);
+    await unit.commit();
+    return more;
+  } catch (error) {
+    await unit.rollback();
+    throw error;
   }
 }
 

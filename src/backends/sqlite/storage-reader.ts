@@ -1,10 +1,10 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, type ListRow } from './lists.ts';
+import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import type { Steps } from './steps.ts';
@@ -59,6 +59,10 @@ export class SqliteStorageReader implements StorageReader {
     return this.access.run((connection) =>
       connection.all<[string]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind).map(([parent]) => parent),
     );
+  }
+
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+    return this.access.run((connection) => listsAfter(connection, after, limit));
   }
 }
 

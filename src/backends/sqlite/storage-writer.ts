@@ -2,7 +2,7 @@
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -11,6 +11,7 @@ import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
+import { restoreEntries } from './restore.ts';
 import type { Steps } from './steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
@@ -113,6 +114,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     return this.access.read((connection) => trimList(connection, list, selection, maxObjects));
+  }
+
+  restore(list: ListKey, restoration: Restoration): Promise<void> {
+    return this.access.read((connection) => restoreEntries(connection, list, restoration));
   }
 
   flush(): Promise<void> {

@@ -8,7 +8,11 @@ interface MigrateOptions extends CommonOptions {
 }
 
 const examples = `
-It can be run again at any time. Examples:
+Each step is done whole or not at all, and once, whatever is interrupted and however many run it at the same time, so it
+can be run again at any time. With SQLite and Redis coffer start does the same; with PostgreSQL it refuses to start until
+this was run. A database that a newer version has migrated is left alone. Make a backup first: there is no way back.
+
+Examples:
   coffer migrate --dry-run    tell what would be done
   coffer migrate
 `;

@@ -1,5 +1,5 @@
-// Takes the bounds on `last_modified` out of a query, so that the index by timestamp is walked only where something can
-// match. Bounds that are no plain numbers stay with the other filters.
+// Takes the bounds on `last_modified` out of a query, so that they become the bounds of an index search. What cannot be
+// said as a range of integers stays with the other filters.
 import type { Field, Filter, PagePosition, SortKey } from './ast.ts';
 
 /** Both ends inclusive; empty when `low` is above `high`. */
@@ -8,71 +8,70 @@ export interface TimestampRange {
   readonly high: number;
 }
 
-const everything: TimestampRange = { low: -Infinity, high: Infinity };
+/** All timestamps there can be. */
+export const everyTimestamp: TimestampRange = { low: 0, high: Number.MAX_SAFE_INTEGER };
+
+/** Whether the field is the timestamp of the entry itself. */
+export function isTimestampField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'last_modified';
+}
+
+/** Whether the field is the id of the entry itself. */
+export function isIdField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'id';
+}
 
 /** The range that the filters allow, and the filters which it does not stand for. */
 export function splitTimestampRange(filters: readonly Filter[]): {
   readonly range: TimestampRange;
   readonly rest: readonly Filter[];
 } {
-  let range = everything;
+  let range = everyTimestamp;
   const rest: Filter[] = [];
   for (const filter of filters) {
-    const bound = isTimestampField(filter.field) ? boundOf(filter) : undefined;
-    if (bound === undefined) rest.push(filter);
-    else range = intersect(range, bound);
+    const bounds = isTimestampField(filter.field) ? boundsOf(filter) : undefined;
+    if (bounds === undefined) rest.push(filter);
+    else range = intersectRanges(range, bounds);
   }
   return { range, rest };
 }
 
-/** The part of the range that comes after the position in a list sorted by timestamp; `undefined` if not a number. */
-export function continueRange(
-  range: TimestampRange,
-  direction: SortKey['direction'],
-  position: PagePosition,
-): TimestampRange | undefined {
-  const last = position[0];
-  if (typeof last !== 'number') return undefined;
-  const after =
-    direction === 'ascending' ? { low: above(last), high: Infinity } : { low: -Infinity, high: below(last) };
-  return intersect(range, after);
-}
-
-/** Whether the field is the timestamp of the entry itself. */
-export function isTimestampField(field: Field): boolean {
-  return field.path.length === 1 && field.path[0] === 'last_modified';
-}
-
-function boundOf(filter: Filter): TimestampRange | undefined {
+function boundsOf(filter: Filter): TimestampRange | undefined {
   if (!('value' in filter) || typeof filter.value !== 'number') return undefined;
   const { operator, value } = filter;
+  const { low, high } = everyTimestamp;
   switch (operator) {
     case 'eq':
       return { low: Math.ceil(value), high: Math.floor(value) };
     case 'gt':
-      return { low: above(value), high: Infinity };
+      return { low: Math.floor(value) + 1, high };
     case 'min':
-      return { low: Math.ceil(value), high: Infinity };
+      return { low: Math.ceil(value), high };
     case 'lt':
-      // Missing values and other types do not occur, so only numbers need to be compared.
-      return { low: -Infinity, high: below(value) };
+      return { low, high: Math.ceil(value) - 1 };
     case 'max':
-      return { low: -Infinity, high: Math.floor(value) };
+      return { low, high: Math.floor(value) };
     case 'not':
       return undefined;
-    default:
-      return operator satisfies never;
   }
 }
 
-function above(value: number): number {
-  return Math.floor(value) + 1;
+/** The part of the range strictly after the timestamp in the direction. */
+export function rangeAfter(range: TimestampRange, direction: SortKey['direction'], last: number): TimestampRange {
+  return direction === 'ascending'
+    ? intersectRanges(range, { low: Math.floor(last) + 1, high: range.high })
+    : intersectRanges(range, { low: range.low, high: Math.ceil(last) - 1 });
 }
 
-function below(value: number): number {
-  return Math.ceil(value) - 1;
+/** The same after a position in a list sorted by timestamp; `undefined` when that does not begin with a number. */
+export function continueRange(
+  range: TimestampRange,
+  direction: SortKey['direction'],
+  [last]: PagePosition,
+): TimestampRange | undefined {
+  return typeof last === 'number' ? rangeAfter(range, direction, last) : undefined;
 }
 
-function intersect(a: TimestampRange, b: TimestampRange): TimestampRange {
+function intersectRanges(a: TimestampRange, b: TimestampRange): TimestampRange {
   return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high) };
 }

@@ -1,12 +1,10 @@
 // `/permissions`: what the caller may do, object by object. A list without storage of its own, put together from the
 // access-control entries and settings at each request.
-import { formatJson, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
-import { project } from '../../core/query/project.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
-import { filterValues, positionOfValue, selectValues } from '../../core/query/sort.ts';
 import { invalidParameters } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Caller } from '../../engine/caller.ts';
@@ -15,9 +13,9 @@ import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { readParameters, readQuery } from '../../engine/list-query.ts';
-import { newNonce, nextPageUrl } from '../../engine/pages.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import type { Reader } from '../../engine/session.ts';
+import { virtualPage } from '../../engine/virtual-list.ts';
 
 export interface PermissionsOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
@@ -70,21 +68,7 @@ async function listPermissions(
   const entries = await collectEntries(options, kinds, caller, session.reader);
   // The content changes without any timestamp, so there is no ETag, and nothing may be kept.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
-  if (context.request.method === 'HEAD') {
-    const total = String(filterValues(entries, query).length);
-    return { status: 200, headers: { ...headers, 'Total-Objects': total, 'Total-Records': total }, body: '' };
-  }
-  const { values, more } = selectValues(entries, query);
-  const last = values.at(-1);
-  if (more && last !== undefined) {
-    const { sort, limit, token } = query;
-    const offset = (token?.offset ?? 0) + values.length;
-    const next = { sort, limit, position: positionOfValue(last, sort), offset };
-    headers['Next-Page'] = nextPageUrl(context, options.engine, next, newNonce());
-  }
-  const { projection } = query;
-  const shown = projection === undefined ? values : values.map((value) => project(value, projection));
-  return { status: 200, headers, body: `{"data":${formatJson(shown)}}` };
+  return virtualPage(context, options.engine, entries, query, headers);
 }
 
 async function collectEntries(

@@ -12,6 +12,9 @@ export interface Capability {
   readonly [extra: string]: JsonValue;
 }
 
+/** A feature that is there, or changes, with what the service learns while it runs. */
+export type CurrentCapability = () => Capability | undefined;
+
 export interface RootOptions {
   readonly projectName: string;
   readonly projectVersion: string;
@@ -22,7 +25,7 @@ export interface RootOptions {
   /** Raw value of the setting, when set. */
   readonly endOfService: string | undefined;
   readonly publicSettings: JsonObject;
-  readonly capabilities: ReadonlyMap<string, Capability>;
+  readonly capabilities: ReadonlyMap<string, Capability | CurrentCapability>;
   /** What plugins add to `user`, such as the id of the personal bucket. */
   readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
   readonly isReadonly: boolean;
@@ -53,7 +56,7 @@ function describe(options: RootOptions, origin: string, caller: Caller): JsonObj
     url: `${origin}${options.versionPrefix}/`,
     config: options.configFile,
     settings: options.publicSettings,
-    capabilities: Object.fromEntries(options.capabilities),
+    capabilities: currentCapabilities(options.capabilities),
   };
   if (options.endOfService !== undefined) view['eos'] = options.endOfService;
   if (caller.userId !== undefined) {
@@ -63,4 +66,13 @@ function describe(options: RootOptions, origin: string, caller: Caller): JsonObj
     view['user'] = user;
   }
   return view;
+}
+
+function currentCapabilities(all: RootOptions['capabilities']): JsonObject {
+  const current: [string, Capability][] = [];
+  for (const [key, given] of all) {
+    const capability = typeof given === 'function' ? given() : given;
+    if (capability !== undefined) current.push([key, capability]);
+  }
+  return Object.fromEntries(current);
 }

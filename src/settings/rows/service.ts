@@ -78,6 +78,11 @@ export const serviceSettings = {
       default: 3,
     },
   ),
+  startup_timeout_seconds: setting(
+    duration({ min: 0, max: 86_400 }),
+    'How long the start waits for a backend that cannot be reached yet, before it ends with the exit code 1; 0: not at all.',
+    { default: 30 },
+  ),
   heartbeat_timeout_seconds: setting(duration({ min: 0.001 }), 'Time that each check of the heartbeat may take.', {
     default: 10,
   }),

@@ -1,5 +1,7 @@
 // What clients see when the server restarts, dies, hangs or has no connection to give: refusals in bounded time, and
 // everything as before once it is back, without a restart of the service.
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
@@ -10,6 +12,7 @@ import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
 import { PostgresServer } from '../../support/postgresql-server.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { openCache, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
@@ -72,6 +75,26 @@ describe('sessions that the server has ended', () => {
     await runSql(url, endSessions);
     await expect(unit.commit()).rejects.toBeInstanceOf(Error);
     expect(await backends.storage.reader.get(list, 'uncommitted')).toBeUndefined();
+  });
+});
+
+describe('a session that ends as soon as it has begun', () => {
+  test('is a refusal, and not the end of the process.', async () => {
+    // One piece: welcome, ready, and the end. Between them the driver hands the connection over.
+    const message = (type: string, body: string): string =>
+      `${type}${String.fromCodePoint(0, 0, 0, body.length + 4)}${body}`;
+    const farewell = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
+    const piece = message('R', '\0\0\0\0') + message('Z', 'I') + message('E', farewell);
+    const impostor = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(Buffer.from(piece, 'latin1')));
+    }).listen(0, '127.0.0.1');
+    await once(impostor, 'listening');
+    const { port } = impostor.address() as AddressInfo;
+    const backends = open({ url: `postgresql://coffer@127.0.0.1:${port}/x` });
+    await timeToFail(backends.storage.reader.get(list, 'x'), BackendUnavailable);
+    await expect(write(backends, 'x')).rejects.toBeInstanceOf(Error);
+    impostor.close();
   });
 });
 
@@ -144,6 +167,41 @@ describe('a server that hangs', () => {
       server.thaw();
     }
     expect((await user.request('PUT', '/v1/buckets/frozen', { body: { data: { n: 2 } } })).status).toBe(200);
+  });
+});
+
+describe('a network that falls silent', () => {
+  test('is found out once, and not again by each of the old connections.', async () => {
+    const network = await TcpProxy.to(server.port);
+    onTestFinished(() => network.close());
+    const through = new URL(url);
+    through.port = String(network.port);
+    const backends = open({ url: through.href, size: 6, statementTimeoutSeconds: 0.5, timeoutSeconds: 5 });
+    const units = await Promise.all(Array.from({ length: 5 }, () => backends.database.begin()));
+    await Promise.all(units.map((unit) => backends.storage.writer(unit).get(list, 'x')));
+    await Promise.all(units.map((unit) => unit.rollback()));
+    network.fallSilent();
+    network.mend();
+    expect(await timeToFail(write(backends, 'x'), BackendUnavailable)).toBeLessThan(2000);
+    const started = performance.now();
+    for (const id of ['x', 'y', 'z']) await write(backends, id);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test('keeps a unit of work no longer than one statement, although it has to be rolled back.', async () => {
+    const network = await TcpProxy.to(server.port);
+    onTestFinished(() => network.close());
+    const through = new URL(url);
+    through.port = String(network.port);
+    const backends = open({ url: through.href, statementTimeoutSeconds: 0.5 });
+    const unit = await backends.database.begin();
+    await backends.storage.writer(unit).get(list, 'x');
+    network.fallSilent();
+    const began = performance.now();
+    await expect(backends.storage.writer(unit).get(list, 'y')).rejects.toBeInstanceOf(BackendUnavailable);
+    await unit.rollback();
+    // Half a second for the statement, and as long for the server to say that it took too long.
+    expect(performance.now() - began).toBeLessThan(1800);
   });
 });
 

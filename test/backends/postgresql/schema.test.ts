@@ -4,6 +4,8 @@ import { openBackends } from '../../../src/app/backends.ts';
 import { migrate } from '../../../src/app/maintenance.ts';
 import { prepareSchemas } from '../../../src/app/schemas.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { databaseComponent } from '../../../src/backends/postgresql/schema.ts';
+import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { settingsOf } from '../../../src/settings/load.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
@@ -28,7 +30,7 @@ describe('migrations', () => {
   test('are listed, done once, and then there is nothing left to do', async () => {
     const url = await createDatabase();
     const planned = await migrate(settingsFor(url), { dryRun: true });
-    expect(planned).toHaveLength(2);
+    expect(planned).toHaveLength(4);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: false })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual([]);
@@ -55,6 +57,49 @@ describe('migrations', () => {
     await runSql(url, `UPDATE coffer_versions SET version = 99 WHERE component = 'database'`);
     await expect(start(url)).rejects.toThrow('version 99');
     await expect(migrate(settingsFor(url), { dryRun: false })).rejects.toThrow('version 99');
+  });
+
+  test('keep the whole ids of users, also of those who were members before', async () => {
+    const url = await createDatabase();
+    const [first] = databaseComponent.migrations;
+    await runSql(
+      url,
+      `CREATE TABLE coffer_versions (component text COLLATE "C" PRIMARY KEY, version integer NOT NULL)`,
+    );
+    await runSql(url, `${first!.sql}; INSERT INTO coffer_versions VALUES ('database', 1)`);
+    const long = [`basicauth:${'x'.repeat(700)}`, `é\u{1F600}"'${'y'.repeat(900)}`, 'z'.repeat(501)];
+    const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+    const data = JSON.stringify({ members: ['short', ...long.slice(0, 2)] });
+    await runSql(
+      url,
+      `INSERT INTO coffer_lists (parent, kind, list, clock, live) VALUES ('/buckets/a', 'group', 7, 9, 2);
+      INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes) VALUES
+        ('/buckets/a', 7, 'g', 9, ${quote(data)}, ${quote(data)}), ('/buckets/a', 7, 'h', 8, '{}', '{"members": {}}');
+      INSERT INTO coffer_memberships (user_key, principal) VALUES ('short', '/buckets/a/groups/g'),
+        ${long.map((id) => `(${quote(keyOfText(id))}, '/buckets/a/groups/g')`).join()},
+        (${quote(keyOfText(long[0]!))}, '/buckets/a/groups/other')`,
+    );
+    expect(await migrate(settingsFor(url), { dryRun: false })).toHaveLength(3);
+    const { database, permission } = openPostgres(systemClock, { url });
+    onTestFinished(() => database.close());
+    const users = (await permission.reader.memberships(undefined, 10)).found;
+    const whole = ['short', ...long.slice(0, 2)];
+    for (const id of whole) expect(users.map(({ userId }) => userId)).toContain(id);
+    // Who is in no group that lists them is still known by what stands for the id.
+    expect(users.map(({ userId }) => userId)).toContain(keyOfText(long[2]!));
+    expect(users).toHaveLength(4);
+    expect(await permission.reader.getUserPrincipals(long[1]!)).toEqual(new Set(['/buckets/a/groups/g']));
+  });
+
+  test('that fail are done again from the step that failed', async () => {
+    const url = await createDatabase();
+    // In the way of the third step.
+    await runSql(url, 'CREATE TABLE coffer_cache (x int)');
+    await expect(migrate(settingsFor(url), { dryRun: false })).rejects.toThrow('coffer_cache');
+    await runSql(url, 'DROP TABLE coffer_cache');
+    const left = await migrate(settingsFor(url), { dryRun: true });
+    expect(await migrate(settingsFor(url), { dryRun: false })).toEqual(left);
+    await start(url);
   });
 
   test('refuse a database whose encoding cannot hold everything', async () => {

@@ -139,6 +139,21 @@ describe('a server that does not answer', () => {
     await create('d');
     expect(await ids()).toContain('d');
   });
+
+  it('does not keep writers to one list waiting one after another.', async () => {
+    await create('a');
+    server.pause();
+    const began = performance.now();
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => create(`w${n}`)));
+    // One timeout for the turn, one for the command.
+    expect(performance.now() - began).toBeLessThan(3500);
+    for (const outcome of outcomes) {
+      expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
+    }
+    server.resume();
+    await healed();
+    await Promise.all(Array.from({ length: 12 }, (_, n) => create(`after${n}`)));
+  });
 });
 
 describe('a server that refuses', () => {

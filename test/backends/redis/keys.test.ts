@@ -1,10 +1,11 @@
 // Names of keys: everything of a parent in one slot, nothing of two parents under one name, registries found by prefix.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { compareText } from '../../../src/core/query/compare.ts';
 import { dirname, escapeTag, Keys, parentOf, unescapeTag } from '../../../src/backends/redis/keys.ts';
 
 const keys = new Keys('test:');
-const texts = fc.string({ unit: fc.constantFrom('a', 'b', '/', '%', '}', '{', '7', 'D', '2', '5', 'é', ':') });
+const texts = fc.string({ unit: fc.constantFrom('a', 'b', '/', '%', '}', '{', '|', '~', ' ', 'é', ':') });
 
 /** The part that Redis hashes: between the first opening brace and the first closing one after it. */
 function hashedPart(key: string): string {
@@ -43,6 +44,14 @@ describe('keys', () => {
       fc.property(texts, texts, (prefix, rest) => {
         expect(unescapeTag(escapeTag(prefix))).toBe(prefix);
         expect(escapeTag(prefix + rest).startsWith(escapeTag(prefix))).toBe(true);
+      }),
+    );
+  });
+
+  it('are escaped into texts of the same order.', () => {
+    fc.assert(
+      fc.property(texts, texts, (a, b) => {
+        expect(Math.sign(compareText(escapeTag(a), escapeTag(b)))).toBe(Math.sign(compareText(a, b)));
       }),
     );
   });

@@ -1,7 +1,9 @@
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
+import { applyNextMigration, readSchemaVersion, type Migration } from '../../../src/backends/sqlite/schema.ts';
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
@@ -172,6 +174,40 @@ describe('the schema', () => {
     const path = await temporaryPath();
     openConnection(path).exec('PRAGMA user_version = 99');
     expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 1 at most/);
+  });
+
+  it('of a later version is refused also when it came after the opening', async () => {
+    const test = await openTestDatabase();
+    openConnection(test.path).exec('PRAGMA user_version = 99');
+    await nextTurn();
+    for (const dryRun of [true, false]) {
+      await expect(test.database.initializeSchema({ dryRun })).rejects.toThrow(/schema version 99/);
+    }
+  });
+
+  it('is changed step by step, each of them whole or not at all, and goes on where it failed', async () => {
+    const connection = openConnection(await temporaryPath());
+    const first = { summary: 'one', sql: 'CREATE TABLE one (a TEXT)' };
+    const broken = { summary: 'two', sql: 'CREATE TABLE two (a TEXT); INSERT INTO none VALUES (1)' };
+    const mended = { summary: 'two', sql: 'CREATE TABLE two (a TEXT); INSERT INTO two VALUES (1)' };
+    const step = (migrations: readonly Migration[]): string | undefined => {
+      connection.run('BEGIN IMMEDIATE');
+      try {
+        const line = applyNextMigration(connection, migrations);
+        connection.run('COMMIT');
+        return line;
+      } catch (error) {
+        connection.run('ROLLBACK');
+        throw error;
+      }
+    };
+    expect(step([first, broken])).toContain('version 1: one');
+    expect(() => step([first, broken])).toThrow(/none/);
+    expect(readSchemaVersion(connection)).toBe(1);
+    expect(connection.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`)).toEqual([['one']]);
+    expect(step([first, mended])).toContain('version 2: two');
+    expect(step([first, mended])).toBeUndefined();
+    expect(readSchemaVersion(connection)).toBe(2);
   });
 
   it('survives a flush of both backends', async () => {

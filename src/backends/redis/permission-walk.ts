@@ -1,0 +1,117 @@
+// Walks over all entries and all memberships. The registries say where they are, in an order that stays; within one
+// hash or set that is too large for a page the server's own cursor leads on.
+import type { WalkPage } from '../../contracts/permission.ts';
+import { compareText } from '../../core/query/compare.ts';
+import type { RedisClient } from './client.ts';
+import { unescapeTag, type Keys } from './keys.ts';
+import { parseEntries, type Entries } from './permission-log.ts';
+
+/** Names taken from a registry at once. */
+const namesPerStep = 100;
+
+/** Where a walk is: which registry, the last name of it, and, while inside what that name stands for, the cursor. */
+type Place = readonly [shard: number, name?: string, cursor?: string];
+
+/** Everything that the names of one sort of registry stand for. */
+interface Registered<T> {
+  readonly registry: 'e' | 'h';
+  /** Key of what a name stands for. */
+  readonly key: (name: string) => string;
+  readonly commands: readonly [size: 'HLEN' | 'SCARD', all: 'HGETALL' | 'SMEMBERS', scan: 'HSCAN' | 'SSCAN'];
+  readonly parse: (name: string, reply: readonly string[]) => readonly T[];
+}
+
+export class PermissionWalk {
+  readonly #client: RedisClient;
+  readonly #keys: Keys;
+
+  constructor(client: RedisClient, keys: Keys) {
+    this.#client = client;
+    this.#keys = keys;
+  }
+
+  /** Objects with entries. */
+  entries(from: string | undefined, limit: number): Promise<WalkPage<readonly [objectId: string, entries: Entries]>> {
+    return this.#page<readonly [string, Entries]>(from, limit, {
+      registry: 'e',
+      key: (place) => this.#keys.entries(unescapeTag(place)),
+      commands: ['HLEN', 'HGETALL', 'HSCAN'],
+      parse: (_, fields) => {
+        return fields.flatMap((id, at) => (at % 2 === 0 ? [[id, parseEntries(fields[at + 1])] as const] : []));
+      },
+    });
+  }
+
+  /** Users with principals. */
+  async memberships(
+    from: string | undefined,
+    limit: number,
+  ): Promise<WalkPage<readonly [userId: string, principals: readonly string[]]>> {
+    const { found, next } = await this.#page(from, limit, {
+      registry: 'h',
+      key: (principal) => this.#keys.members(principal),
+      commands: ['SCARD', 'SMEMBERS', 'SSCAN'],
+      parse: (principal, users) => users.map((userId) => ({ userId, principal })),
+    });
+    const users = found.map(async ({ userId, principal }) => {
+      const principals = (await this.#client.read(
+        'permission',
+        'SMEMBERS',
+        this.#keys.memberships(userId),
+      )) as string[];
+      // A user is met at each principal, and taken at the first.
+      return principals.toSorted(compareText)[0] === principal ? [[userId, principals] as const] : [];
+    });
+    return { found: (await Promise.all(users)).flat(), next };
+  }
+
+  async #page<T>(from: string | undefined, limit: number, registered: Registered<T>): Promise<WalkPage<T>> {
+    const [start, name, cursor] = from === undefined ? ([0] as Place) : (JSON.parse(from) as Place);
+    if (name !== undefined && cursor !== undefined) return this.#scan(start, name, cursor, limit, registered);
+    let [shard, after] = [start, name];
+    const { registry, key, commands, parse } = registered;
+    const found: T[] = [];
+    while (shard < this.#keys.shards.length && found.length < limit) {
+      const low = after === undefined ? '-' : `(${after}`;
+      const range = [`${this.#keys.shards[shard]}${registry}`, low, '+', 'LIMIT', 0, namesPerStep] as const;
+      const names = (await this.#client.read('permission', 'ZRANGEBYLEX', ...range)) as string[];
+      const sizes = await Promise.all(names.map((each) => this.#client.read('permission', commands[0], key(each))));
+      const fitting = countFitting(sizes.map(Number), limit - found.length);
+      const first = names[0];
+      if (fitting === 0 && first !== undefined) {
+        if (found.length === 0) return this.#scan(shard, first, '0', limit, registered);
+        break;
+      }
+      const taken = names.slice(0, fitting);
+      const replies = await Promise.all(taken.map((each) => this.#client.read('permission', commands[1], key(each))));
+      for (const [at, each] of taken.entries()) found.push(...parse(each, replies[at] as readonly string[]));
+      if (fitting < names.length || names.length === namesPerStep) after = taken.at(-1);
+      else [shard, after] = [shard + 1, undefined];
+    }
+    return { found, next: shard < this.#keys.shards.length ? formatPlace([shard, after]) : undefined };
+  }
+
+  /** A part of what one name stands for. */
+  async #scan<T>(
+    shard: number,
+    name: string,
+    cursor: string,
+    limit: number,
+    { key, commands, parse }: Registered<T>,
+  ): Promise<WalkPage<T>> {
+    const args = [key(name), cursor, 'COUNT', limit] as const;
+    const [next, reply] = (await this.#client.read('permission', commands[2], ...args)) as [string, string[]];
+    return { found: parse(name, reply), next: formatPlace(next === '0' ? [shard, name] : [shard, name, next]) };
+  }
+}
+
+/** How many of the first sizes fit into a space together. */
+function countFitting(sizes: readonly number[], space: number): number {
+  let sum = 0;
+  const over = sizes.findIndex((size) => (sum += size) > space);
+  return over === -1 ? sizes.length : over;
+}
+
+function formatPlace(place: readonly [number, (string | undefined)?, string?]): string {
+  return JSON.stringify(place.filter((part) => part !== undefined));
+}

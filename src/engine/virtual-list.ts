@@ -1,0 +1,40 @@
+// Lists that are not stored but put together for each request: filters, sort, pages and fields work on them as on any
+// other.
+import { formatJson, type JsonObject } from '../base/json.ts';
+import type { ListQuery } from '../core/query/resolve.ts';
+import { filterValues, positionOfValue, selectValues } from '../core/query/sort.ts';
+import { project } from '../core/query/project.ts';
+import type { Context } from './context.ts';
+import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
+import { newNonce, nextPageUrl } from './pages.ts';
+import type { EngineOptions } from './scope.ts';
+
+/**
+ * The page that a GET asks for, or the totals for HEAD.
+ *
+ * @param headers of the answer, whatever the page
+ */
+export function virtualPage(
+  context: Context,
+  options: EngineOptions,
+  entries: readonly JsonObject[],
+  query: ListQuery,
+  headers: ResponseHeaders,
+): ServiceResponse {
+  if (context.request.method === 'HEAD') {
+    const total = String(filterValues(entries, query).length);
+    return { status: 200, headers: { ...headers, 'Total-Objects': total, 'Total-Records': total }, body: '' };
+  }
+  const { values, more } = selectValues(entries, query);
+  const all: ResponseHeaders = { ...headers };
+  const last = values.at(-1);
+  if (more && last !== undefined) {
+    const { sort, limit, token } = query;
+    const offset = (token?.offset ?? 0) + values.length;
+    const next = { sort, limit, position: positionOfValue(last, sort), offset };
+    all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
+  }
+  const { projection } = query;
+  const shown = projection === undefined ? values : values.map((value) => project(value, projection));
+  return { status: 200, headers: all, body: `{"data":${formatJson(shown)}}` };
+}

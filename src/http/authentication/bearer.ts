@@ -1,0 +1,146 @@
+// The Bearer policy: OAuth 2.0 tokens that a remote server knows, asked either for the profile of the token's user or,
+// by RFC 7662, about the token itself.
+import { getKey, type JsonObject } from '../../base/json.ts';
+import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+import { setting, type SettingsTable, type ValuesOf } from '../../settings/definition.ts';
+import { SettingsError, type Problem } from '../../settings/problems.ts';
+import { list, optional, text, url as webAddress } from '../../settings/readers.ts';
+import { findAddressFault, parameterName, readParameters, remoteParameters } from './parameters.ts';
+import { RemoteServer, type RemoteAnswer } from './remote-server.ts';
+import { findTime, findUserId, isFor, parseToken } from './token.ts';
+import { VerifiedTokens, type Verified } from './verified-tokens.ts';
+
+/** Parameters of the policy. */
+export const bearerParameters = {
+  userinfo_url: setting(
+    optional(webAddress()),
+    'Address that answers a GET with the token by a JSON object about its user, and by 401 when the token is not good.',
+    { default: undefined },
+  ),
+  introspection_url: setting(
+    optional(webAddress()),
+    'Address of token introspection (RFC 7662), instead of `userinfo_url`. Needs `client_id` and `client_secret`.',
+    { default: undefined },
+  ),
+  client_id: setting(text(), 'Name of this service at the introspection server.', { default: '' }),
+  client_secret: setting(text(), 'Password of this service at the introspection server.', {
+    default: '',
+    isSecret: true,
+  }),
+  required_scope: setting(list('scopes'), 'Scopes that a token must have, all of them.', { default: [] }),
+  audience: setting(text(), 'Audience that `aud` of the answer must name; anything goes unless set.', { default: '' }),
+  ...remoteParameters,
+} satisfies SettingsTable;
+
+type Parameters = ValuesOf<typeof bearerParameters>;
+
+/**
+ * The policy.
+ *
+ * @throws SettingsError naming everything that is wrong with its parameters
+ */
+export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
+  const parameters = readParameters(context, bearerParameters);
+  requireOneAddress(context, parameters);
+  const { header_type: headerType, realm, userid_field: field, required_scope: scopes, audience } = parameters;
+  const server = new RemoteServer(context.name, parameters);
+  const { userinfo_url: userinfoUrl, introspection_url: introspectionUrl = '' } = parameters;
+  const ask = (token: string): Promise<JsonObject | undefined> =>
+    userinfoUrl === undefined
+      ? introspect(server, introspectionUrl, parameters, token)
+      : fetchUserInfo(server, userinfoUrl, token);
+  const address = userinfoUrl ?? introspectionUrl;
+  const demands = [context.name, address, field, audience, ...scopes];
+  const tokens = new VerifiedTokens(context, parameters.verification_ttl_seconds, demands);
+
+  async function verify(token: string): Promise<Verified | undefined> {
+    const answer = await ask(token);
+    if (answer === undefined || !hasScopes(answer, scopes)) return undefined;
+    if (audience !== '' && !isFor(answer, audience)) return undefined;
+    if ((findTime(answer, 'nbf') ?? 0) > context.clock.now()) return undefined;
+    const id = findUserId(answer, field);
+    if (id === undefined) {
+      context.logger.warn(`${address} knows a token, but its answer has no usable ${field}`);
+      return undefined;
+    }
+    return { id, until: findTime(answer, 'exp') };
+  }
+
+  return {
+    name: context.name,
+    challenge: `${headerType} realm="${realm}"`,
+    async authenticate({ headers }) {
+      const token = parseToken(headers['authorization'], headerType);
+      return token === undefined ? undefined : (await tokens.find(token, () => verify(token)))?.id;
+    },
+  };
+}
+
+/** Statuses by which servers say that a token is not good. */
+const refusals: readonly number[] = [400, 401, 403];
+
+/**
+ * What the server says of the user whose token it is; `undefined` when the token is not good.
+ *
+ * @throws BackendUnavailable when it says neither
+ */
+export async function fetchUserInfo(server: RemoteServer, url: string, token: string): Promise<JsonObject | undefined> {
+  const answer = await server.call(url, { headers: { Authorization: `Bearer ${token}` } });
+  if (refusals.includes(answer.status)) return undefined;
+  return readAnswer(server, url, answer);
+}
+
+async function introspect(
+  server: RemoteServer,
+  url: string,
+  { client_id: id, client_secret: secret }: Parameters,
+  token: string,
+): Promise<JsonObject | undefined> {
+  const answer = await server.call(url, {
+    headers: { Authorization: basicCredentials(id, secret) },
+    form: { token, token_type_hint: 'access_token' },
+  });
+  const value = readAnswer(server, url, answer);
+  return getKey(value, 'active') === true ? value : undefined;
+}
+
+function readAnswer(server: RemoteServer, url: string, answer: RemoteAnswer): JsonObject {
+  if (answer.status !== 200) throw server.unavailable(url, `it answered ${answer.status}`);
+  return server.readObject(url, answer);
+}
+
+/** Credentials of a client, encoded twice as RFC 6749, section 2.3.1, asks for. */
+export function basicCredentials(id: string, secret: string): string {
+  const encode = (value: string): string => new URLSearchParams([['', value]]).toString().slice(1);
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
+}
+
+/** `scope` is a text with blanks, or a list. */
+function hasScopes(answer: JsonObject, required: readonly string[]): boolean {
+  const value = getKey(answer, 'scope');
+  const held = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [];
+  return required.every((scope) => held.includes(scope));
+}
+
+function requireOneAddress(context: PolicyContext, parameters: Parameters): void {
+  const { userinfo_url: userinfoUrl, introspection_url: introspectionUrl } = parameters;
+  const problems: Problem[] = [];
+  const complain = (key: string, message: string): void => {
+    problems.push({ name: parameterName(context, key), message });
+  };
+  if ((userinfoUrl === undefined) === (introspectionUrl === undefined)) {
+    complain('userinfo_url', 'give either this or introspection_url');
+  }
+  for (const [key, address] of [
+    ['userinfo_url', userinfoUrl],
+    ['introspection_url', introspectionUrl],
+  ] as const) {
+    const fault = address === undefined ? undefined : findAddressFault(address, parameters.allow_http);
+    if (fault !== undefined) complain(key, fault);
+  }
+  if (introspectionUrl !== undefined) {
+    if (parameters.client_id === '') complain('client_id', 'must be set with introspection_url');
+    if (parameters.client_secret === '') complain('client_secret', 'must be set with introspection_url');
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+}

@@ -1,0 +1,72 @@
+// Remembers which tokens were found good, so that not every request asks a remote server. Only good ones are kept; the
+// key is an HMAC, so that nobody who reads the cache learns a token.
+import { createHmac } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
+import type { Identity, PolicyContext } from '../../contracts/authentication.ts';
+import type { CacheBackend } from '../../contracts/cache.ts';
+
+/** Whose a token is, and until when it is good. */
+export interface Verified extends Identity {
+  /** Milliseconds since 1970; absent when the token does not say. */
+  readonly until?: number | undefined;
+}
+
+export class VerifiedTokens {
+  readonly #cache: CacheBackend;
+  readonly #clock: Clock;
+  readonly #ttlSeconds: number;
+  readonly #key: Buffer;
+  /** Of requests with one token that come together, one asks and the others wait for it. */
+  readonly #underWay = new Map<string, Promise<Verified | undefined>>();
+
+  /** @param scope everything that the verdict depends on beside the token: the policy, whom it asks, what it demands */
+  constructor({ cache, clock, secret }: PolicyContext, ttlSeconds: number, scope: readonly string[]) {
+    this.#cache = cache;
+    this.#clock = clock;
+    this.#ttlSeconds = ttlSeconds;
+    this.#key = createHmac('sha256', secret)
+      .update(JSON.stringify(['verified tokens', ...scope]))
+      .digest();
+  }
+
+  /** Whose token it is, as remembered or else as `verify` says; `undefined` when it is not good. */
+  async find(token: string, verify: () => Promise<Verified | undefined>): Promise<Identity | undefined> {
+    const key = `openid:verify:${createHmac('sha256', this.#key).update(token).digest('hex')}`;
+    const known = readVerified(await this.#cache.get(key));
+    if (known !== undefined) return this.#isGood(known) ? known : undefined;
+    let verdict = this.#underWay.get(key);
+    if (verdict === undefined) {
+      verdict = this.#verify(key, verify).finally(() => this.#underWay.delete(key));
+      this.#underWay.set(key, verdict);
+    }
+    return verdict;
+  }
+
+  async #verify(key: string, verify: () => Promise<Verified | undefined>): Promise<Verified | undefined> {
+    const verified = await verify();
+    if (verified === undefined || !this.#isGood(verified)) return undefined;
+    const { id, profile = null, until = null } = verified;
+    const leftSeconds = until === null ? this.#ttlSeconds : (until - this.#clock.now()) / 1000;
+    const ttlSeconds = Math.min(this.#ttlSeconds, leftSeconds);
+    if (ttlSeconds > 0) await this.#cache.set(key, { id, profile, until }, ttlSeconds);
+    return verified;
+  }
+
+  #isGood({ until }: Verified): boolean {
+    return until === undefined || until > this.#clock.now();
+  }
+}
+
+function readVerified(value: JsonValue | undefined): Verified | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const id = getKey(value, 'id');
+  const profile = getKey(value, 'profile');
+  const until = getKey(value, 'until');
+  if (typeof id !== 'string') return undefined;
+  return {
+    id,
+    ...(isJsonObject(profile) ? { profile } : {}),
+    ...(typeof until === 'number' ? { until } : {}),
+  };
+}

@@ -1,0 +1,87 @@
+// What a trusted proxy says about the request it passes on: the scheme and the host that the client used. Nobody else is
+// believed, and nothing that does not look like a scheme or a host.
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+export interface Forwarded {
+  readonly scheme?: 'http' | 'https';
+  readonly host?: string;
+}
+
+const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/** Whether the address of a peer is one of the trusted ones: addresses, or networks such as `10.0.0.0/8`. */
+export type IsTrusted = (address: string | undefined) => boolean;
+
+/**
+ * Compiles `trusted_proxies`.
+ *
+ * @throws Error for an entry that is neither address nor network
+ */
+export function compileTrusted(entries: readonly string[]): IsTrusted {
+  const list = new BlockList();
+  for (const entry of entries) addEntry(list, entry);
+  return (address) => {
+    const version = address === undefined ? 0 : isIP(address);
+    return version !== 0 && list.check(address!, version === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+const named: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+function addEntry(list: BlockList, entry: string): void {
+  if (Object.hasOwn(named, entry)) {
+    for (const network of named[entry]!) addEntry(list, network);
+    return;
+  }
+  const slash = entry.indexOf('/');
+  const address = slash === -1 ? entry : entry.slice(0, slash);
+  const version = isIP(address);
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  const bits = slash === -1 ? (version === 6 ? 128 : 32) : Number(entry.slice(slash + 1) || Number.NaN);
+  if (version === 0 || !Number.isInteger(bits) || bits < 0 || bits > (version === 6 ? 128 : 32)) {
+    throw new Error(`trusted_proxies names ${entry}; expected IP addresses or networks such as 10.0.0.0/8.`);
+  }
+  list.addSubnet(address, bits, family);
+}
+
+/**
+ * What the nearest proxy says, which is the last entry of each header. `Forwarded` counts only where there is none of
+ * the `X-Forwarded` headers: a proxy that sets those may pass on the other as a client made it up.
+ */
+export function readForwarded(headers: IncomingHttpHeaders): Forwarded {
+  const proto = lastOf(headers['x-forwarded-proto']);
+  const host = lastOf(headers['x-forwarded-host']);
+  const isOld = proto !== undefined || host !== undefined || headers['x-forwarded-for'] !== undefined;
+  return isOld ? checked(proto, host) : readStandard(lastOf(headers['forwarded']));
+}
+
+function lastOf(header: string | readonly string[] | undefined): string | undefined {
+  const text = typeof header === 'string' ? header : header?.join(',');
+  return text?.slice(text.lastIndexOf(',') + 1).trim();
+}
+
+/** RFC 7239: `for=192.0.2.1;proto=https;host="api.example.org:8443"`. */
+function readStandard(element: string | undefined): Forwarded {
+  const pairs = new Map<string, string>();
+  for (const pair of element?.split(';') ?? []) {
+    const equals = pair.indexOf('=');
+    if (equals === -1) continue;
+    const value = pair.slice(equals + 1).trim();
+    const bare = value.startsWith('"') && value.endsWith('"') && value.length > 1 ? value.slice(1, -1) : value;
+    pairs.set(pair.slice(0, equals).trim().toLowerCase(), bare);
+  }
+  return checked(pairs.get('proto'), pairs.get('host'));
+}
+
+function checked(proto: string | undefined, host: string | undefined): Forwarded {
+  const scheme = proto?.toLowerCase();
+  return {
+    ...(scheme === 'http' || scheme === 'https' ? { scheme } : {}),
+    ...(host !== undefined && hostForm.test(host) ? { host } : {}),
+  };
+}

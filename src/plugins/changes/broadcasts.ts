@@ -1,0 +1,38 @@
+// `GET /__broadcasts__`: the newest change of all, for a push service that wakes clients; changes that follow each other
+// closely are told as one.
+import { formatEtag } from '../../core/objects/etag.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import { newestOf } from './monitored.ts';
+import type { ChangesService } from './service.ts';
+
+const key = 'changes:broadcast';
+const daySeconds = 86_400;
+
+export function broadcastsEndpoint(service: ChangesService): Endpoint {
+  const handle = async (context: Context): Promise<ServiceResponse> => {
+    const timestamp = await announcedTimestamp(service, context);
+    const broadcasts = { 'remote-settings/monitor_changes': formatEtag(timestamp) };
+    return jsonResponse(200, { broadcasts, code: 200 });
+  };
+  return {
+    name: 'broadcasts',
+    path: '/__broadcasts__',
+    isResource: false,
+    ignoresCaller: true,
+    operations: { GET: { id: 'get_broadcasts', handle }, HEAD: { id: 'head_broadcasts', handle } },
+  };
+}
+
+async function announcedTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {
+  const { cache } = host;
+  const entries = await findEntries(context.session.reader);
+  const newest = newestOf(entries.filter(({ collection }) => !collection.includes('-preview'))) ?? context.now;
+  const known = await cache.get(key);
+  const announced = typeof known === 'number' ? known : undefined;
+  const interval = values.push_broadcast_min_debounce_interval_seconds * 1000;
+  if (announced !== undefined && newest < announced + interval) return announced;
+  await cache.set(key, newest, daySeconds);
+  return newest;
+}

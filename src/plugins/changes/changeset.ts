@@ -1,0 +1,133 @@
+// `GET …/changeset`: the attributes of a collection and what changed in it, from one moment, in one answer that caches
+// can keep.
+import { formatJson } from '../../base/json.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { formatHttpDate } from '../../core/objects/etag.ts';
+import { entryValue, formatEntry, type StoredObject } from '../../core/objects/stored.ts';
+import type { Filter } from '../../core/query/ast.ts';
+import { lastModifiedField } from '../../core/query/fields.ts';
+import { parseParameters } from '../../core/query/parameters.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
+import { monitor } from './monitor-list.ts';
+import { newestOf } from './monitored.ts';
+import type { ChangesService } from './service.ts';
+
+/** How often the collection may change under a reader before it is told to come again. */
+const maxAttempts = 5;
+
+export function changesetEndpoint(service: ChangesService): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => readChangeset(service, context);
+  const exposes = ['Last-Modified', 'Cache-Control', 'Expires', 'Pragma'];
+  return {
+    name: 'collection-changeset',
+    path: '/buckets/{bucket_id}/collections/{collection_id}/changeset',
+    isResource: true,
+    operations: {
+      GET: { id: 'get_changeset', exposes, handle },
+      HEAD: { id: 'head_changeset', exposes, handle },
+    },
+  };
+}
+
+async function readChangeset(service: ChangesService, context: Context): Promise<ServiceResponse> {
+  const { host, values, redirects } = service;
+  const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
+  const isMonitor = bucket === monitor.bucket && collection === monitor.collection;
+  const place = { kind: 'collection', ids: context.ids };
+  if (!isMonitor) await host.objects.requireAllowed(context, place, 'read');
+  const expected = parameter(context, '_expected');
+  if (expected === undefined) {
+    throw invalidParameters([{ location: 'querystring', name: '_expected', description: 'Required' }]);
+  }
+  const since = readSince(context);
+  const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
+  if (tooOld !== undefined) return tooOld;
+  if (isMonitor && withoutQuotes(expected) !== expected) {
+    const query = context.query.map(
+      ([name, value]) => [name, name === '_expected' ? withoutQuotes(value) : value] as const,
+    );
+    return redirect(context, query, redirects);
+  }
+  const limit = readLimit(service, context);
+  const caching = cachingOf(host.settings, { bucket, collection }, true);
+  return isMonitor
+    ? monitorChangeset(service, context, { since, limit, caching })
+    : collectionChangeset(service, context, { since, limit, caching });
+}
+
+interface Asked {
+  readonly since: number | undefined;
+  readonly limit: number;
+  readonly caching: ServiceResponse['headers'];
+}
+
+function readLimit({ host }: ChangesService, context: Context): number {
+  const query = context.query.filter(([name]) => name === '_limit');
+  const { limit = Infinity, issues } = parseParameters(query, { now: context.now, use: 'list' });
+  if (issues.length > 0) throw invalidParameters(issues);
+  const { paginateBy = 0, maxFetchSize } = host.engine;
+  return Math.min(limit, paginateBy > 0 ? paginateBy : Infinity, maxFetchSize);
+}
+
+async function monitorChangeset(
+  { findEntries }: ChangesService,
+  context: Context,
+  { since = 0, limit, caching }: Asked,
+): Promise<ServiceResponse> {
+  const all = await findEntries(context.session.reader);
+  const timestamp = newestOf(all) ?? context.now;
+  const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
+  const changes = all
+    .filter((entry) => entry.last_modified > since)
+    .filter((entry) => bucket === undefined || entry.bucket === bucket)
+    .filter((entry) => collection === undefined || entry.collection === collection)
+    .toSorted((a, b) => b.last_modified - a.last_modified)
+    .slice(0, limit);
+  return {
+    status: 200,
+    headers: { 'Last-Modified': formatHttpDate(timestamp), ...caching },
+    body: formatJson({ metadata: { bucket: monitor.bucket }, timestamp, changes }),
+  };
+}
+
+/**
+ * The records come from one snapshot; the attributes, which may hold a signature of them, are read before and after
+ * it, and have to be the same.
+ */
+async function collectionChangeset(
+  { host }: ChangesService,
+  context: Context,
+  { since, limit, caching }: Asked,
+): Promise<ServiceResponse> {
+  const { storage } = context.session.reader;
+  const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
+  const read = (): Promise<StoredObject | undefined> =>
+    storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, id);
+  const list = { kind: 'record', parent: host.objects.uri({ kind: 'collection', ids: context.ids }) };
+  const filters: readonly Filter[] =
+    since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];
+  const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
+  let collection = await read();
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    if (collection === undefined) {
+      throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
+    }
+    const page = await storage.listAll(list, { filters, sort, limit, includeDeleted: since !== undefined });
+    const after = await read();
+    if (after?.lastModified === collection.lastModified) {
+      const metadata = { ...entryValue(collection), bucket };
+      const timestamp = page.timestamp ?? collection.lastModified;
+      const changes = page.entries.map(formatEntry).join(',');
+      return {
+        status: 200,
+        headers: { 'Last-Modified': formatHttpDate(collection.lastModified), ...caching },
+        body: `{"metadata":${formatJson(metadata)},"timestamp":${timestamp},"changes":[${changes}]}`,
+      };
+    }
+    collection = after;
+  }
+  throw new ServiceError('constraintViolated', { message: 'The collection changed while it was read. Try again.' });
+}

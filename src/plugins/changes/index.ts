@@ -1,0 +1,38 @@
+// Monitored changes: what many clients that distribute settings to huge fleets poll instead of every collection, in
+// forms that caches can keep.
+import { definePlugin } from '../../http/plugin.ts';
+import { broadcastsEndpoint } from './broadcasts.ts';
+import { changesetEndpoint } from './changeset.ts';
+import { createMonitor } from './monitored.ts';
+import { monitorListEndpoint } from './monitor-list.ts';
+import type { ChangesService } from './service.ts';
+import { changesFamilies, changesSettings } from './settings.ts';
+
+export const changes = definePlugin({
+  name: 'changes',
+  settings: changesSettings,
+  families: changesFamilies,
+  setup(host) {
+    const { settings, versionPrefix, documentationUrl } = host;
+    const values = settings.read(changesSettings);
+    const [resources, excluded] = [values['changes.resources'], values['changes.excluded_collections']];
+    const own = values['changes.http_host'];
+    const service: ChangesService = {
+      host,
+      values,
+      findEntries: createMonitor({ resources, excluded, host: own || (settings.get('http_host') ?? '') }),
+      redirects: { versionPrefix, host: own, ttlSeconds: values['changes.since_max_age_redirect_ttl_seconds'] },
+    };
+    return {
+      capabilities: {
+        changes: {
+          description: 'What changed in the monitored collections.',
+          url: documentationUrl('changes'),
+          version: settings.get('project_version'),
+          collections: [...resources],
+        },
+      },
+      endpoints: [monitorListEndpoint(service), changesetEndpoint(service), broadcastsEndpoint(service)],
+    };
+  },
+});

@@ -1,0 +1,63 @@
+// `GET /buckets/monitor/collections/changes/records`: one entry for each monitored collection, with the timestamp of its
+// records. Public, and not stored: clients poll it instead of every collection.
+import { invalidParameters } from '../../core/errors.ts';
+import type { SortKey } from '../../core/query/ast.ts';
+import { idField, lastModifiedField } from '../../core/query/fields.ts';
+import type { ListTraits } from '../../core/query/resolve.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+import { readParameters, readQuery } from '../../engine/list-query.ts';
+import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preconditions.ts';
+import { timestampHeaders } from '../../engine/respond.ts';
+import { virtualPage } from '../../engine/virtual-list.ts';
+import { cachingOf, parameter, redirectWhenTooOld, withoutQuotes } from './expected.ts';
+import { newestOf } from './monitored.ts';
+import type { ChangesService } from './service.ts';
+
+const byId: SortKey = { field: idField, direction: 'ascending' };
+const traits: ListTraits = {
+  knownFields: ['id', 'last_modified', 'bucket', 'collection', 'host'],
+  uniqueFields: ['id'],
+  tieBreakers: [{ field: lastModifiedField, direction: 'descending' }, byId],
+};
+
+export const monitor = { bucket: 'monitor', collection: 'changes' };
+
+export function monitorListEndpoint(service: ChangesService): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => listChanges(service, context);
+  const exposes = ['Next-Page', 'Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma'];
+  return {
+    name: 'changes-plural',
+    path: '/buckets/monitor/collections/changes/records',
+    isResource: true,
+    operations: {
+      GET: { id: 'get_changes', exposes, handle },
+      HEAD: { id: 'head_changes', exposes: [...exposes, 'Total-Objects', 'Total-Records'], handle },
+    },
+  };
+}
+
+async function listChanges(service: ChangesService, context: Context): Promise<ServiceResponse> {
+  const { host, values, findEntries, redirects } = service;
+  const preconditions = readPreconditions(context);
+  const parameters = readParameters(context, 'list');
+  if (context.issues.length > 0) throw invalidParameters(context.issues);
+  const expected = parameter(context, '_expected');
+  const caching = cachingOf(host.settings, monitor, expected !== undefined);
+  const { since } = parameters;
+  const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
+  if (tooOld !== undefined) return tooOld;
+  const awaited = Number(withoutQuotes(expected ?? ''));
+  // Who expects less than they have seen already was sent here by a notification that came late.
+  if (awaited > 0 && since !== undefined && awaited < since) return { status: 204, headers: caching, body: '' };
+
+  const query = readQuery(parameters, context, host.engine, traits);
+  const entries = await findEntries(context.session.reader);
+  const timestamp = newestOf(entries) ?? context.now;
+  const headers = { ...timestampHeaders(timestamp), ...caching };
+  // Existing clients read the body whatever the status.
+  if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };
+  requireMatch(preconditions, timestamp);
+  return virtualPage(context, host.engine, entries, query, headers);
+}

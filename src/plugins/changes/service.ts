@@ -1,0 +1,14 @@
+// What the endpoints of the plugin share.
+import type { PluginHost } from '../../http/plugin.ts';
+import type { Reader } from '../../engine/session.ts';
+import type { ValuesOf } from '../../settings/definition.ts';
+import type { RedirectOptions } from './expected.ts';
+import type { MonitoredEntry } from './monitored.ts';
+import type { changesSettings } from './settings.ts';
+
+export interface ChangesService {
+  readonly host: PluginHost;
+  readonly values: ValuesOf<typeof changesSettings>;
+  readonly findEntries: (reader: Reader) => Promise<readonly MonitoredEntry[]>;
+  readonly redirects: RedirectOptions;
+}

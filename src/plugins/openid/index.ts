@@ -1,0 +1,83 @@
+// OpenID Connect: users of one or several providers, known by the access tokens that these give them, and the way of a
+// browser through the login of a provider.
+import type { JsonObject } from '../../base/json.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+import { definePlugin } from '../../http/plugin.ts';
+import { setting } from '../../settings/definition.ts';
+import { list } from '../../settings/readers.ts';
+import { compileCallbackRules } from './callback.ts';
+import { handleLogin } from './login.ts';
+import { Provider, type Providers } from './provider.ts';
+import { requireProvider } from './query.ts';
+import { handleToken } from './token-exchange.ts';
+
+const settings = {
+  openid_allowed_callbacks: setting(
+    list('origins such as https://admin.example.org, or addresses of pages below which all may be used'),
+    'Where tokens may be sent after a login, beside this service itself and the machine of the user (localhost and the like). https://*.example.org stands for all hosts below example.org. With * alone they may be sent anywhere, and whoever gets a user to follow a link gets the token.',
+    { default: [], section: 'OpenID Connect' },
+  ),
+};
+
+export const openid = definePlugin({
+  name: 'openid',
+  settings,
+  setup(host) {
+    const providers: Providers = new Map();
+    const { cache, versionPrefix } = host;
+    const { openid_allowed_callbacks: allowed } = host.settings.read(settings);
+    if (allowed.includes('*')) {
+      host.logger.warn('openid_allowed_callbacks holds *: tokens may be sent to whatever address a link names.');
+    }
+    const options = { cache, versionPrefix, rules: compileCallbackRules(allowed) };
+    return {
+      policies: {
+        OpenIDConnectPolicy(context) {
+          const provider = new Provider(context, providers);
+          providers.set(provider.name, provider);
+          return provider;
+        },
+      },
+      endpoints: [
+        endpoint('openid-login', '/openid/{provider}/login', (context) =>
+          handleLogin(options, context, requireProvider(context, providers)),
+        ),
+        endpoint('openid-token', '/openid/{provider}/token', (context) =>
+          handleToken(cache, context, requireProvider(context, providers)),
+        ),
+      ],
+      async start() {
+        await Promise.all([...providers.values()].map((provider) => provider.start()));
+      },
+      userInfo: ({ profile = {} }) => ({ profile }),
+      capabilities: {
+        openid: () =>
+          providers.size === 0
+            ? undefined
+            : {
+                description: 'Users log in with OpenID Connect.',
+                url: host.documentationUrl('openid'),
+                providers: [...providers.values()].map(describeProvider),
+              },
+      },
+    };
+  },
+});
+
+function endpoint(name: string, path: string, handle: (context: Context) => Promise<ServiceResponse>): Endpoint {
+  return { name, path, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
+}
+
+function describeProvider({ name, parameters, known }: Provider): JsonObject {
+  return {
+    name,
+    issuer: parameters.issuer,
+    auth_path: `/openid/${name}/login`,
+    client_id: parameters.client_id,
+    audience: parameters.audience,
+    header_type: parameters.header_type,
+    userinfo_endpoint: known?.userinfoEndpoint ?? null,
+  };
+}

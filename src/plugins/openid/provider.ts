@@ -1,0 +1,167 @@
+// One provider: what is known of it, and whose an access token is. With an audience the token itself is verified first,
+// which needs no call; then the provider is asked about the user.
+import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
+import { parseJson, type JsonObject } from '../../base/json.ts';
+import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import { fetchUserInfo } from '../../http/authentication/bearer.ts';
+import { RemoteServer } from '../../http/authentication/remote-server.ts';
+import { findTime, findUserId, parseToken } from '../../http/authentication/token.ts';
+import { VerifiedTokens, type Verified } from '../../http/authentication/verified-tokens.ts';
+import { Discovery, UnfitProvider, type Metadata } from './discovery.ts';
+import { KeySet } from './key-set.ts';
+import { readOpenidParameters, type OpenidParameters } from './parameters.ts';
+
+/** Providers of one service, by the names of their policies. */
+export type Providers = Map<string, Provider>;
+
+export class Provider implements AuthenticationPolicy {
+  readonly name: string;
+  readonly challenge: string;
+  readonly parameters: OpenidParameters;
+  readonly server: RemoteServer;
+  readonly #context: PolicyContext;
+  readonly #others: Providers;
+  readonly #discovery: Discovery;
+  readonly #keys: KeySet;
+  readonly #tokens: VerifiedTokens;
+
+  /**
+   * @param others the providers of the service, this one may be among them
+   * @throws SettingsError naming everything that is wrong with the parameters
+   */
+  constructor(context: PolicyContext, others: Providers) {
+    const parameters = readOpenidParameters(context);
+    const { issuer, audience, header_type: headerType, realm, userid_field: field } = parameters;
+    this.name = context.name;
+    this.challenge = `${headerType} realm="${realm}"`;
+    this.parameters = parameters;
+    this.server = new RemoteServer(context.name, parameters);
+    this.#context = context;
+    this.#others = others;
+    this.#discovery = new Discovery(this.server, parameters, context.clock);
+    this.#keys = new KeySet(this.server, context.clock);
+    const demands = [context.name, issuer, audience, field, String(parameters.use_userinfo), ...parameters.algorithms];
+    this.#tokens = new VerifiedTokens(context, parameters.verification_ttl_seconds, demands);
+  }
+
+  /** What is known of the provider already; `undefined` as long as it has not answered. */
+  get known(): Metadata | undefined {
+    return this.#discovery.known;
+  }
+
+  /** A provider that is down does not keep the service, and its other users, from starting; a wrong one does. */
+  async start(): Promise<void> {
+    try {
+      await this.#discovery.find();
+    } catch (error) {
+      if (!(error instanceof BackendUnavailable)) throw error;
+      const { logger } = this.#context;
+      logger.warn(
+        { err: error },
+        `The provider ${this.name} does not answer; it will be asked again when it is needed.`,
+      );
+    }
+  }
+
+  /**
+   * What the provider says about itself.
+   *
+   * @throws BackendUnavailable
+   */
+  async describe(): Promise<Metadata> {
+    try {
+      return await this.#discovery.find();
+    } catch (error) {
+      if (!(error instanceof UnfitProvider)) throw error;
+      throw this.server.unavailable(this.#discovery.url, error.message, error);
+    }
+  }
+
+  async authenticate({
+    headers,
+  }: {
+    readonly headers: Readonly<Record<string, string | undefined>>;
+  }): ReturnType<AuthenticationPolicy['authenticate']> {
+    const token = parseToken(headers['authorization'], this.parameters.header_type);
+    if (token === undefined || this.#isOfAnother(token)) return undefined;
+    return this.#tokens.find(token, () => this.#verify(token));
+  }
+
+  /** Whether the issuer is the one that a token names. */
+  issues(issuer: string): boolean {
+    return issuer === this.known?.issuer || issuer.replace(/\/+$/, '') === this.parameters.issuer.replace(/\/+$/, '');
+  }
+
+  /** A token that says it comes from another provider of this service is not shown to this one. */
+  #isOfAnother(token: string): boolean {
+    const issuer = readIssuer(token);
+    if (issuer === undefined || this.issues(issuer)) return false;
+    return [...this.#others.values()].some((other) => other.issues(issuer));
+  }
+
+  async #verify(token: string): Promise<Verified | undefined> {
+    const { audience, userid_field: field, use_userinfo: usesUserinfo } = this.parameters;
+    const { clock_tolerance_seconds: toleranceSeconds } = this.parameters;
+    // What is no JWT needs no keys to be refused.
+    if (audience !== '' && readIssuer(token) === undefined) return undefined;
+    const metadata = await this.describe();
+    const claims = audience === '' ? undefined : await this.#verifySignature(token, metadata);
+    if (audience !== '' && claims === undefined) return undefined;
+    const profile = usesUserinfo ? await fetchUserInfo(this.server, metadata.userinfoEndpoint, token) : claims;
+    if (profile === undefined) return undefined;
+    const id = findUserId(profile, field);
+    if (id === undefined) {
+      this.#context.logger.warn(`The provider ${this.name} knows a token, but says no usable ${field} of its user.`);
+      return undefined;
+    }
+    // Without a verified signature this is hearsay, but it can only make the token end earlier.
+    const end = findTime(claims ?? readClaims(token) ?? {}, 'exp');
+    return { id, profile, until: end === undefined ? undefined : end + toleranceSeconds * 1000 };
+  }
+
+  async #verifySignature(token: string, { issuer, jwksUri }: Metadata): Promise<JsonObject | undefined> {
+    const { audience, algorithms, clock_tolerance_seconds: clockTolerance } = this.parameters;
+    try {
+      const { payload } = await jwtVerify(token, this.#keys.finder(jwksUri), {
+        issuer,
+        audience,
+        algorithms: [...algorithms],
+        clockTolerance,
+        currentDate: new Date(this.#context.clock.now()),
+        requiredClaims: ['exp'],
+      });
+      return asJson(payload);
+    } catch (error) {
+      if (error instanceof BackendUnavailable) throw error;
+      // The rest is wrong with the token, or with the key that it names; the latter is worth a line.
+      if (!(error instanceof errors.JOSEError)) {
+        this.#context.logger.warn({ err: error }, `A key of the provider ${this.name} cannot be used.`);
+      }
+      return undefined;
+    }
+  }
+}
+
+function readClaims(token: string): JsonObject | undefined {
+  try {
+    return asJson(decodeJwt(token));
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+function readIssuer(token: string): string | undefined {
+  const issuer = readClaims(token)?.['iss'];
+  return typeof issuer === 'string' ? issuer : undefined;
+}
+
+/** As JSON of the service: text that no backend can hold is refused here as everywhere. */
+function asJson(payload: JWTPayload): JsonObject {
+  try {
+    return parseJson(JSON.stringify(payload)) as JsonObject;
+  } catch (cause) {
+    throw new errors.JWTInvalid('the claims cannot be kept', { cause });
+  }
+}

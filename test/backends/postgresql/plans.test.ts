@@ -1,0 +1,121 @@
+// Plans of PostgreSQL's own making: whatever it believes about the tables, objects are found by their ids, and pages by
+// their timestamps, without reading the rest of a list.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { StorageWriter } from '../../../src/contracts/storage.ts';
+import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { StoredObject } from '../../../src/core/objects/stored.ts';
+import type { PageQuery } from '../../../src/core/query/ast.ts';
+import { lastModifiedField } from '../../../src/core/query/fields.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { runSql } from '../../support/postgresql-setup.ts';
+import { cloneDatabase, openPostgres } from '../../support/postgresql.ts';
+
+const long: ListKey = { kind: 'record', parent: '/buckets/long/collections/c' };
+const entries = Array.from({ length: 3000 }, (_, n) =>
+  n % 2 === 0 ? new StoredObject(`e${n}`, n, '{}') : ({ id: `e${n}`, lastModified: n, deleted: true } as const),
+);
+const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 10 };
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+function nodesOf(plan: Plan): readonly Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** The plans of all statements that everyday work prepares on a connection, for any values. */
+async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]>> {
+  const { url, drop } = await cloneDatabase();
+  const { database, storage } = openPostgres(systemClock, { url, size: 1, maxOverflow: 0 });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  const write = async (work: (writer: StorageWriter) => Promise<unknown>): Promise<void> => {
+    await inUnit(database, (transaction) => work(storage.writer(transaction)));
+  };
+  await write((writer) => writer.restore(long, { clock: 5000, entries }));
+  await runSql(url, sql);
+  await write(async (writer) => {
+    await writer.create(long, 'new', '{}');
+    await writer.update(long, 'new', '{"n":1}');
+    await writer.delete(long, 'new');
+    await writer.create(long, 'new', '{}');
+    await writer.update(long, 'e2', '{}', 4000);
+    await writer.hold(long, 'e4');
+    await writer.deleteAll(long, { ...newest, limit: 2 });
+    await writer.trimObjects(long, { filters: [] }, 1400);
+    await writer.restore(long, { clock: 5000, entries: [new StoredObject('x', 7, '{}')], gone: ['e6'] });
+    await writer.purgeDeleted({ limit: 1 });
+    await writer.listAll(long, { ...newest, includeDeleted: true });
+    await writer.listAll(long, { ...newest, after: [2000], includeDeleted: true });
+    await writer.listAll(long, { ...newest, after: [2000] });
+    await writer.get(long, 'e8');
+  });
+  const plans = new Map<string, readonly Plan[]>();
+  const access = database.committed('storage');
+  await access.run({ text: 'SET plan_cache_mode = force_generic_plan' }, []);
+  const prepared = await access.run(
+    { text: 'SELECT name, cardinality(parameter_types) FROM pg_prepared_statements' },
+    [],
+  );
+  for (const [name, count] of prepared.rows) {
+    const nulls = Array.from({ length: Number(count) }, () => 'NULL').join();
+    const text = `EXPLAIN (FORMAT JSON) EXECUTE "${name}"${nulls === '' ? '' : `(${nulls})`}`;
+    const [row] = (await access.run({ text }, [])).rows;
+    const [{ Plan: plan }] = JSON.parse(row![0]!) as [{ readonly Plan: Plan }];
+    plans.set(name!, nodesOf(plan));
+  }
+  return plans;
+}
+
+const manyLists = `
+  INSERT INTO coffer_lists (parent, kind, list, clock, live, dead)
+    SELECT '/buckets/b' || n, 'record', 1000 + n, 9, 1, 1 FROM generate_series(1, 5000) AS n;
+  INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+    SELECT '/buckets/b' || n, 1000 + n, 'a', 1, '{}', '{}' FROM generate_series(1, 5000) AS n;
+  INSERT INTO coffer_tombstones (parent, list, id, last_modified)
+    SELECT '/buckets/b' || n, 1000 + n, 'b', 2 FROM generate_series(1, 5000) AS n;
+  ANALYZE coffer_lists, coffer_objects, coffer_tombstones;
+`;
+
+describe.each([
+  ['without statistics', ''],
+  ['when most lists are short and one is long', manyLists],
+])('plans %s', (_, sql) => {
+  test('find objects by their ids, and pages by time without sorting', { timeout: 60_000 }, async () => {
+    const plans = await plansOf(sql);
+    const pages = [...plans.keys()].filter((name) => name.includes('page'));
+    expect(pages).toHaveLength(4);
+    const byId = [
+      'read-object',
+      'read-entry',
+      'insert-object',
+      'update-object',
+      'delete-object',
+      'delete-tombstone',
+      'bury-objects',
+    ];
+    for (const name of byId) {
+      const nodes = plans.get(name) ?? [];
+      expect(nodes.length, name).toBeGreaterThan(0);
+      expect(nodes.map((node) => node['Index Name']).join(), name).not.toMatch(/_by_time/);
+    }
+    for (const [name, nodes] of plans) {
+      for (const { 'Index Name': index = '', 'Index Cond': condition = '' } of nodes) {
+        // What begins with the list alone reads all of it.
+        if (/^coffer_(objects|tombstones)_pkey$/.test(index)) expect(condition, name).toMatch(/\bid\b/);
+      }
+    }
+    for (const name of [...pages, 'purge-oldest', 'find-holders', 'find-in-the-way']) {
+      const nodes = plans.get(name) ?? [];
+      expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_time/);
+      expect(nodes.filter((node) => node['Node Type'] === 'Sort').length, name).toBeLessThan(3);
+    }
+  });
+});

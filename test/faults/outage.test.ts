@@ -1,0 +1,113 @@
+// A whole service whose backend fails under load, in every way that we could think of: all answers are refusals in bounded
+// time, health checks and log say what is wrong, the service heals by itself, and nothing acknowledged is lost.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client, type Answer } from '../support/client.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { answerLimitMs, limits, type Fault, type Kind, type Place } from './fault.ts';
+import { startPostgresql } from './on-postgresql.ts';
+import { startRedis } from './on-redis.ts';
+import { prepare, Traffic } from './traffic.ts';
+
+const recoveryLimitMs = 5000;
+/** The time limit of the health checks, and what a busy machine adds to it. */
+const heartbeatLimitMs = limits.heartbeatSeconds * 1000 + 1000;
+/** Writes before the fault, and after it. */
+const acknowledgedEnough = 25;
+const kinds: readonly Kind[] = ['storage', 'permission', 'cache'];
+
+describe.each([
+  { backend: 'PostgreSQL', open: startPostgresql },
+  { backend: 'Redis', open: startRedis },
+])('a service whose $backend server', ({ open }) => {
+  let place: Place;
+  let service: ServerProcess;
+  let faults: readonly Fault[] = [];
+  const figures: object[] = [];
+
+  beforeAll(async () => {
+    place = await open();
+    faults = place.faults;
+    service = await ServerProcess.start(place.workspace, place.environment);
+    await prepare(service.url);
+  });
+  afterAll(async () => {
+    expect(await service.stop()).toBe(0);
+    await place.remove();
+    console.table(figures);
+  });
+
+  test('fails in any way goes on when it is over, with everything that was acknowledged.', async () => {
+    for (const fault of faults) figures.push(await suffer(service, fault));
+  }, 120_000);
+});
+
+async function suffer(service: ServerProcess, fault: Fault): Promise<object> {
+  const { ill = kinds, isReadable = false } = fault;
+  const logged = service.log.length;
+  const started = performance.now();
+  const name = fault.name.replaceAll(/\W+/g, '-');
+  const traffic = new Traffic({ url: service.url, name, writers: 6, readers: 3, limitMs: answerLimitMs });
+  await traffic.until(({ acknowledged }) => acknowledged >= acknowledgedEnough);
+  await fault.strike();
+  if (ill.length > 0) {
+    await traffic.until(({ refused }) => refused.writes >= 3 && (isReadable || refused.reads >= 2));
+    await expectHeartbeat(service.url, 503, ill);
+  }
+  const before = traffic.acknowledged;
+  await fault.mend();
+  const mended = performance.now();
+  await Promise.all([
+    traffic.until(({ acknowledged }) => acknowledged >= before + acknowledgedEnough),
+    expectHeartbeat(service.url, 200, []),
+  ]);
+  const recoveryMs = Math.round(performance.now() - mended);
+  await traffic.stop();
+  expect(traffic.offences, fault.name).toEqual([]);
+  expect(recoveryMs, fault.name).toBeLessThan(recoveryLimitMs);
+  await traffic.compare();
+  if (ill.length > 0) expectReasons(service, logged, fault, ill);
+  const { acknowledged, refused, longestMs } = traffic;
+  return {
+    fault: fault.name,
+    acknowledged,
+    ...refused,
+    longestMs: Math.round(longestMs),
+    recoveryMs,
+    totalMs: Math.round(performance.now() - started),
+  };
+}
+
+/** Asks until the status is as expected; no answer may take longer than it is allowed to. */
+async function expectHeartbeat(url: string, status: 200 | 503, ill: readonly Kind[]): Promise<void> {
+  const client = new Client(url, 'writer');
+  const deadline = performance.now() + recoveryLimitMs;
+  let answer: Answer;
+  do {
+    const started = performance.now();
+    answer = await client.request('GET', '/__heartbeat__');
+    expect(performance.now() - started).toBeLessThan(heartbeatLimitMs);
+  } while (!isExpected(answer, status, ill) && performance.now() < deadline);
+  const healthy = Object.fromEntries(kinds.map((kind) => [kind, !ill.includes(kind)]));
+  expect([answer.status, answer.body]).toEqual([status, healthy]);
+  if (status === 503) expect(answer.headers.get('retry-after')).toBe('1');
+}
+
+function isExpected({ status, body }: Answer, wanted: number, ill: readonly Kind[]): boolean {
+  return status === wanted && kinds.every((kind) => body[kind] !== ill.includes(kind));
+}
+
+/** The log says which check failed and why, and so do the requests. */
+function expectReasons({ log }: ServerProcess, from: number, { name, reason }: Fault, ill: readonly Kind[]): void {
+  const lines = log.slice(from).filter(({ Severity }) => Severity <= 3);
+  const textOf = ({ Fields }: (typeof lines)[number]): string => {
+    const error = Fields?.['err'] as { readonly message?: string } | undefined;
+    return String(error?.message);
+  };
+  const checks = lines.filter(({ Type }) => Type === 'Heartbeat check failed');
+  for (const kind of ill) {
+    const texts = checks.filter(({ Fields }) => Fields?.['backend'] === kind).map(textOf);
+    expect.soft(texts.join('\n'), `${name}, ${kind}`).toMatch(reason);
+  }
+  const refusals = lines.filter((line) => !checks.includes(line)).map(textOf);
+  expect.soft(refusals.join('\n'), `${name}, requests`).toMatch(reason);
+}

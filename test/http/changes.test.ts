@@ -1,0 +1,209 @@
+// Monitored changes: one list of what changed where, changesets of collections, and broadcasts.
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { startTestService, type TestClient } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
+
+interface Entry {
+  readonly id: string;
+  readonly bucket: string;
+  readonly collection: string;
+  readonly last_modified: number;
+}
+
+const monitor = '/v1/buckets/monitor/collections/changes/records';
+const settings = {
+  includes: 'changes',
+  'changes.resources': '/buckets/main /buckets/other/collections/shown',
+  'changes.excluded_collections': '/buckets/main/collections/hidden',
+  'changes.http_host': 'settings.example.org',
+  'main.c.record_cache_maximum_expires_seconds': '3600',
+  'monitor.changes.record_cache_expires_seconds': '60',
+};
+
+async function fill(alice: TestClient): Promise<void> {
+  for (const [bucket, names] of [
+    ['main', ['c', 'hidden', 'c-preview', 'untouched']] as const,
+    ['other', ['shown', 'private']] as const,
+  ]) {
+    await alice.request('PUT', `/v1/buckets/${bucket}`);
+    for (const name of names) {
+      await alice.request('PUT', `/v1/buckets/${bucket}/collections/${name}`, { body: { data: { title: name } } });
+      if (name === 'untouched') continue;
+      await alice.request('PUT', `/v1/buckets/${bucket}/collections/${name}/records/a`, { body: { data: { n: 1 } } });
+    }
+  }
+}
+
+forEachBackend((backend) => {
+  describe(`monitored changes on ${backend.name}`, () => {
+    it('are listed for everybody, newest first, without what is not monitored, excluded or deleted.', async () => {
+      const service = await backend.start({ settings });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const { status, body, headers } = await service.request('GET', monitor);
+        const { data } = body as { data: readonly Entry[] };
+        expect(status).toBe(200);
+        expect(data.map(({ bucket, collection }) => `${bucket}/${collection}`)).toEqual([
+          'other/shown',
+          'main/c-preview',
+          'main/c',
+        ]);
+        const hex = createHash('md5').update('settings.example.org/buckets/main/collections/c').digest('hex');
+        expect(data[2]).toMatchObject({ host: 'settings.example.org' });
+        expect(data[2]!.id.replaceAll('-', '')).toBe(hex);
+        expect(headers['etag']).toBe(`"${data[0]!.last_modified}"`);
+        expect(headers['cache-control']).toBe('max-age=60');
+        const records = await alice.request('HEAD', '/v1/buckets/main/collections/c/records');
+        expect(records.headers['etag']).toBe(`"${data[2]!.last_modified}"`);
+
+        await alice.request('DELETE', '/v1/buckets/other/collections/shown');
+        const after = (await service.request('GET', monitor)).body as { data: readonly Entry[] };
+        expect(after.data).toHaveLength(2);
+      } finally {
+        await service.close();
+      }
+    });
+
+    it('are told as changesets of one moment.', async () => {
+      const service = await backend.start({ settings });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const collection = '/v1/buckets/main/collections/c';
+        await alice.request('PUT', `${collection}/records/b`, {
+          body: { data: { n: 12345678901234567890n.toString() } },
+        });
+        await alice.request('DELETE', `${collection}/records/a`);
+        const whole = await alice.request('GET', `${collection}/changeset?_expected=1`);
+        expect(whole.body).toMatchObject({
+          metadata: { id: 'c', bucket: 'main', title: 'c' },
+          changes: [{ id: 'b' }],
+        });
+        const { timestamp } = whole.body as { timestamp: number };
+        const recent = await alice.request('GET', `${collection}/changeset?_expected=1&_since="${timestamp - 1}"`);
+        expect(recent.body).toMatchObject({
+          timestamp,
+          changes: [{ id: 'a', deleted: true, last_modified: timestamp }],
+        });
+        expect(recent.headers).not.toHaveProperty('etag');
+        expect(recent.headers['cache-control']).toBe('max-age=3600');
+        const one = await alice.request(
+          'GET',
+          `${collection}/changeset?_expected=1&_since=${timestamp - 10_000}&_limit=1`,
+        );
+        expect((one.body as { changes: unknown[] }).changes).toEqual([
+          { id: 'a', deleted: true, last_modified: timestamp },
+        ]);
+        expect(await service.request('GET', `${collection}/changeset?_expected=1`)).toMatchObject({ status: 401 });
+        const bob = service.asUser('bob');
+        expect(await bob.request('GET', `${collection}/changeset?_expected=1`)).toMatchObject({ status: 403 });
+        const missing = await alice.request('GET', '/v1/buckets/main/collections/missing/changeset?_expected=1');
+        expect(missing).toMatchObject({ status: 404, body: { errno: 111 } });
+      } finally {
+        await service.close();
+      }
+    });
+  });
+});
+
+describe('The list of changes', () => {
+  it('is filtered, sorted and paged like any other.', async () => {
+    const service = await startTestService({ settings: { ...settings, paginate_by: '2' } });
+    await fill(service.asUser('alice'));
+    const names = async (query: string): Promise<readonly string[]> => {
+      const { body } = await service.request('GET', `${monitor}?${query}`);
+      return (body as { data: readonly Entry[] }).data.map(({ collection }) => collection);
+    };
+    expect(await names('bucket=main&_sort=collection')).toEqual(['c', 'c-preview']);
+    expect(await names('collection=shown')).toEqual(['shown']);
+    const first = await service.request('GET', monitor);
+    const next = new URL(first.headers['next-page']!);
+    expect(await service.request('GET', next.pathname + next.search)).toMatchObject({
+      body: { data: [{ collection: 'c' }] },
+    });
+    expect((await service.request('HEAD', monitor)).headers['total-records']).toBe('3');
+    const fields = await service.request('GET', `${monitor}?_fields=collection&collection=c`);
+    expect(Object.keys((fields.body as { data: readonly object[] }).data[0]!).toSorted()).toEqual([
+      'collection',
+      'id',
+      'last_modified',
+    ]);
+    expect(await service.request('GET', `${monitor}?unknown=1`)).toMatchObject({ status: 400, body: { errno: 107 } });
+    expect(await service.request('PUT', monitor)).toMatchObject({ status: 405 });
+    await service.close();
+  });
+
+  it('knows clients that have seen everything, come too early, or were away for too long.', async () => {
+    const service = await startTestService({ settings });
+    await fill(service.asUser('alice'));
+    const { headers } = await service.request('GET', monitor);
+    const seen = await service.request('GET', monitor, { headers: { 'If-None-Match': headers['etag']! } });
+    expect(seen).toMatchObject({ status: 200, body: { data: [] } });
+    const now = Date.now();
+    expect(await service.request('GET', `${monitor}?_since=${now}&_expected=${now - 1000}`)).toMatchObject({
+      status: 204,
+      text: '',
+    });
+    const old = now - 22 * 86_400_000;
+    const away = await service.request('GET', `${monitor}?_since="${old}"&_expected=1`);
+    expect(away).toMatchObject({ status: 307, headers: { 'cache-control': 'max-age=86400' } });
+    expect(away.headers['location']).toBe(`http://settings.example.org${monitor}?_expected=1`);
+    await service.close();
+  });
+
+  it('has a changeset of its own.', async () => {
+    const service = await startTestService({ settings });
+    await fill(service.asUser('alice'));
+    const address = '/v1/buckets/monitor/collections/changes/changeset';
+    const { body } = await service.request('GET', `${address}?_expected=1&bucket=main&_limit=1`);
+    expect(body).toMatchObject({ metadata: { bucket: 'monitor' }, changes: [{ collection: 'c-preview' }] });
+    const quoted = await service.request('GET', `${address}?_expected="1"`);
+    expect(quoted.headers['location']).toBe(`http://settings.example.org${address}?_expected=1`);
+    await service.close();
+  });
+
+  it.each([
+    '',
+    '?_expected=1&_since=x',
+    '?_expected=1&_since=-1',
+    '?_expected=1&_since=4102444800001',
+    '?_expected=1&_limit=x',
+    '?_expected=1&_since=',
+  ])('refuses changesets with the query "%s".', async (query) => {
+    const service = await startTestService({ settings });
+    expect(await service.request('GET', `/v1/buckets/monitor/collections/changes/changeset${query}`)).toMatchObject({
+      status: 400,
+      body: { errno: 107 },
+    });
+    await service.close();
+  });
+
+  it('is broadcast without previews, and not at every change.', async () => {
+    const service = await startTestService({ settings });
+    const alice = service.asUser('alice');
+    await fill(alice);
+    await alice.request('DELETE', '/v1/buckets/other');
+    const read = async (): Promise<unknown> => (await service.request('GET', '/v1/__broadcasts__')).body;
+    const { headers } = await alice.request('HEAD', '/v1/buckets/main/collections/c/records');
+    const first = await read();
+    expect(first).toEqual({ broadcasts: { 'remote-settings/monitor_changes': headers['etag'] }, code: 200 });
+    await alice.request('PUT', '/v1/buckets/main/collections/c/records/later');
+    expect(await read()).toEqual(first);
+    await service.close();
+  });
+
+  it('tells what it monitors, and refuses to monitor what is no collection.', async () => {
+    const service = await startTestService({ settings });
+    const { body } = await service.request('GET', '/v1/');
+    expect(body).toMatchObject({
+      capabilities: {
+        changes: { collections: ['/buckets/main', '/buckets/other/collections/shown'], version: expect.any(String) },
+      },
+    });
+    await service.close();
+    const wrong = { ...settings, 'changes.resources': '/buckets/main/groups/g' };
+    await expect(startTestService({ settings: wrong })).rejects.toThrow('/buckets/main/groups/g');
+  });
+});

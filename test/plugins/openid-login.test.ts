@@ -1,0 +1,356 @@
+// The way of a browser through a login, at a real provider, and what links may not make of it
+// (docs/guides/authentication.md#openid-connect).
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestService, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { allBackends } from '../support/backends.ts';
+import { client, startOpenidProvider, type RealProvider } from '../support/openid-provider.ts';
+import { respond, ScriptedProvider } from '../support/scripted-provider.ts';
+
+const callback = 'http://localhost:3000/admin/#tokens=';
+
+let provider: RealProvider;
+let scripted: ScriptedProvider;
+
+beforeAll(async () => {
+  provider = await startOpenidProvider();
+  scripted = await ScriptedProvider.start();
+});
+
+afterAll(async () => {
+  await provider.close();
+  await scripted.close();
+});
+
+function settings(): Record<string, string> {
+  return {
+    includes: 'openid',
+    'multiauth.policies': 'Real other',
+    'multiauth.policy.Real.use': 'kinto.plugins.openid.OpenIDConnectPolicy',
+    'multiauth.policy.Real.issuer': provider.issuer,
+    'multiauth.policy.Real.client_id': client.id,
+    'multiauth.policy.Real.client_secret': client.secret,
+    'multiauth.policy.Real.userid_field': 'email',
+    'multiauth.policy.other.use': 'OpenIDConnectPolicy',
+    'multiauth.policy.other.issuer': scripted.issuer,
+    'multiauth.policy.other.client_id': 'x',
+    'multiauth.policy.other.audience': 'https://store.test/',
+    'multiauth.policy.other.header_type': 'Token',
+    http_scheme: 'https',
+    http_host: 'store.test',
+    openid_allowed_callbacks: 'https://admin.example.org https://*.apps.example.org https://shared.example.org/kinto',
+  };
+}
+
+function login(service: TestService, query: Readonly<Record<string, string>>, name = 'real'): Promise<TestResponse> {
+  return service.request('GET', `/v1/openid/${name}/login?${new URLSearchParams(query).toString()}`);
+}
+
+describe('a login at a real provider', () => {
+  for (const backend of allBackends) {
+    it(`ends at the callback with a token that authenticates, on ${backend.name}.`, async () => {
+      const service = await backend.start({ settings: settings() });
+      try {
+        const begun = await login(service, { callback, scope: 'openid email' });
+        expect([begun.status, begun.headers['cache-control']]).toEqual([307, 'no-store']);
+        const back = await provider.logIn(begun.headers['location']!, 'ann');
+        expect(back.origin + back.pathname).toBe(client.redirectUri);
+        const ended = await service.request('GET', back.pathname + back.search);
+        expect([ended.status, ended.headers['cache-control'], ended.headers['referrer-policy'], ended.text]).toEqual([
+          307,
+          'no-store',
+          'no-referrer',
+          '',
+        ]);
+        const location = ended.headers['location']!;
+        expect(location.startsWith(callback)).toBe(true);
+        const answer: unknown = JSON.parse(
+          Buffer.from(decodeURIComponent(location.slice(callback.length)), 'base64').toString('utf8'),
+        );
+        const { access_token: token } = answer as { access_token: string };
+        const root = await service.request('GET', '/v1/', { headers: { Authorization: `bearer ${token}` } });
+        expect(root.body).toMatchObject({
+          user: { id: 'real:ann@example.org', profile: { sub: 'ann', email: 'ann@example.org', email_verified: true } },
+        });
+      } finally {
+        await service.close();
+      }
+    });
+  }
+
+  it('tells of the providers in the root view, with the configured header.', async () => {
+    const service = await startTestService({ settings: settings() });
+    try {
+      const { body } = await service.request('GET', '/v1/');
+      expect(body).toMatchObject({
+        capabilities: {
+          openid: {
+            providers: [
+              {
+                name: 'real',
+                issuer: provider.issuer,
+                auth_path: '/openid/real/login',
+                client_id: client.id,
+                audience: '',
+                header_type: 'Bearer',
+                userinfo_endpoint: provider.userinfoUrl,
+              },
+              { name: 'other', header_type: 'Token', audience: 'https://store.test/' },
+            ],
+          },
+        },
+      });
+      const refused = await service.request('POST', '/v1/buckets', { body: {} });
+      expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+        401,
+        'Bearer realm="Realm", Token realm="Realm"',
+      ]);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('the state of a login', () => {
+  let service: TestService;
+
+  beforeEach(async () => {
+    service = await startTestService({ settings: settings() });
+    scripted.requests.length = 0;
+    scripted.answers.set('/token', { access_token: 't', note: 'é' });
+  });
+
+  afterEach(() => service.close());
+
+  async function begin(name = 'other'): Promise<string> {
+    const { headers } = await login(service, { callback, scope: 'openid email' }, name);
+    return new URL(headers['location']!).searchParams.get('state')!;
+  }
+
+  const end = (name: string, query: string): Promise<TestResponse> =>
+    service.request('GET', `/v1/openid/${name}/token?${query}`);
+
+  const unknownState = {
+    code: 400,
+    errno: 107,
+    details: [{ location: 'body', name: 'state', description: expect.any(String) as string, errno: 105 }],
+  };
+
+  it('is used by exactly one of several requests, and the code is shown to the provider once.', async () => {
+    const state = await begin();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => end('other', `code=c&state=${state}`)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([307, 400, 400, 400, 400]);
+    expect(answers.find(({ status }) => status === 400)?.body).toMatchObject(unknownState);
+    expect(scripted.count('/token')).toBe(1);
+  });
+
+  it('sends the answer of the provider on as it came.', async () => {
+    const { headers } = await end('other', `code=c&state=${await begin()}`);
+    const sent = decodeURIComponent(headers['location']!.slice(callback.length));
+    expect(Buffer.from(sent, 'base64').toString('utf8')).toBe('{"access_token":"t","note":"é"}');
+  });
+
+  it('asks the provider with a form, as the reference server does.', async () => {
+    await end('other', `code=c%26x&state=${await begin()}`);
+    const { body = '' } = scripted.requests.find(({ path }) => path === '/token') ?? {};
+    expect(Object.fromEntries(new URLSearchParams(body))).toEqual({
+      code: 'c&x',
+      client_id: 'x',
+      redirect_uri: 'https://store.test/v1/openid/other/token',
+      grant_type: 'authorization_code',
+    });
+  });
+
+  it('belongs to its provider.', async () => {
+    const state = await begin('other');
+    expect((await end('real', `code=c&state=${state}`)).body).toMatchObject(unknownState);
+    expect((await end('other', `code=c&state=${state}`)).status).toBe(307);
+  });
+
+  it('has a length of 64 characters and is never the same.', async () => {
+    const states = [await begin(), await begin()];
+    expect(states.every((state) => /^[\da-f]{64}$/.test(state))).toBe(true);
+    expect(states[0]).not.toBe(states[1]);
+  });
+
+  it('must be there, and known.', async () => {
+    expect((await end('other', 'code=c')).body).toMatchObject({
+      details: [{ location: 'querystring', name: 'state' }],
+    });
+    expect((await end('other', 'state=x')).body).toMatchObject({
+      details: [{ location: 'querystring', name: 'code' }],
+    });
+    for (const state of ['x', '__proto__', 'a'.repeat(5000), '%00', '../x']) {
+      expect((await end('other', `code=c&state=${state}`)).body).toMatchObject(unknownState);
+    }
+  });
+
+  it('does not outlive its time.', async () => {
+    let now = Date.now();
+    const clocked = await startTestService({ settings: settings(), clock: { now: () => now } });
+    try {
+      const { headers } = await login(clocked, { callback, scope: 'openid' }, 'other');
+      const state = new URL(headers['location']!).searchParams.get('state')!;
+      now += 3_601_000;
+      const late = await clocked.request('GET', `/v1/openid/other/token?code=c&state=${state}`);
+      expect(late.body).toMatchObject(unknownState);
+    } finally {
+      await clocked.close();
+    }
+  });
+
+  it('ends when the provider refuses, with what it says.', async () => {
+    const state = await begin();
+    const refused = await end('other', `error=access_denied&state=${state}`);
+    expect(refused.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'error' }] });
+    expect(refused.text).toContain('access_denied');
+    scripted.answers.set('/token', respond(400, { error: 'invalid_grant' }));
+    const wrong = await end('other', `code=c&state=${await begin()}`);
+    expect(wrong.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'code' }] });
+    expect(wrong.text).toContain('invalid_grant');
+  });
+
+  it('is lost with 503 when the provider fails.', async () => {
+    for (const answer of [
+      respond(500, {}),
+      respond(401, {}),
+      respond(302, {}),
+      respond(200, '<html>'),
+      respond(200, []),
+    ]) {
+      scripted.answers.set('/token', answer);
+      expect((await end('other', `code=c&state=${await begin()}`)).status).toBe(503);
+    }
+  });
+});
+
+describe('what a link may ask for', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({ settings: settings() });
+  });
+
+  afterAll(() => service.close());
+
+  it.each([
+    'https://store.test/v1/admin/#tokens=',
+    'http://localhost:3000/#tokens=',
+    'http://127.0.0.1/?t=',
+    'http://127.8.9.1:1/',
+    'http://[::1]:8000/',
+    'http://app.localhost/',
+    'https://admin.example.org/#t=',
+    'https://ADMIN.example.org:443/any/path?x=1',
+    'https://one.apps.example.org/',
+    'https://two.one.apps.example.org/#',
+    'https://shared.example.org/kinto/#t=',
+    'https://shared.example.org/kinto#t=',
+  ])('Tokens may be sent to %s.', async (address) => {
+    expect((await login(service, { callback: address, scope: 'openid email' })).status).toBe(307);
+  });
+
+  it.each([
+    '',
+    'x',
+    '/relative',
+    '//admin.example.org/',
+    'javascript:alert(1)//https://admin.example.org',
+    'data:text/html,x',
+    'ftp://localhost/',
+    'https://evil.example/',
+    'http://store.test/',
+    'https://store.test:444/',
+    'https://store.test.evil.example/',
+    'https://store.test@evil.example/',
+    'https://user:secret@admin.example.org/',
+    String.raw`https://evil.example\@admin.example.org/`,
+    'https://evil.example/https://admin.example.org/',
+    'http://admin.example.org/',
+    'https://admin.example.org:8443/',
+    'https://admin.example.org.evil.example/',
+    'https://apps.example.org/',
+    'https://evilapps.example.org/',
+    'https://evil.example#.apps.example.org/',
+    'https://shared.example.org/',
+    'https://shared.example.org/kinto',
+    'https://shared.example.org/kintoevil/#',
+    'https://shared.example.org/kinto/../evil/#',
+    'https://shared.example.org/kinto/%2e%2e/evil/#',
+    'https://shared.example.org/kinto/..%2fevil/#',
+    'http://localhost.evil.example/',
+    'http://127.0.0.1.evil.example/',
+    'http://2130706433.evil.example/',
+    'https://169.254.169.254/',
+    `https://admin.example.org/${'x'.repeat(2048)}`,
+  ])('Tokens are not sent to %j.', async (address) => {
+    const { status, body } = await login(service, { callback: address, scope: 'openid email' });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ errno: 107, details: [{ location: 'querystring', name: 'callback' }] });
+  });
+
+  it('A callback without a path gets one, so that the token cannot become part of the host.', async () => {
+    scripted.answers.set('/token', { access_token: 't' });
+    const { headers } = await login(service, { callback: 'https://admin.example.org', scope: 'openid' }, 'other');
+    const state = new URL(headers['location']!).searchParams.get('state')!;
+    const ended = await service.request('GET', `/v1/openid/other/token?code=c&state=${state}`);
+    expect(ended.headers['location']).toMatch(/^https:\/\/admin\.example\.org\/[\w%]+$/);
+  });
+
+  it('The rest of the query is checked, and complaints come together.', async () => {
+    const fault = async (query: string): Promise<unknown> => {
+      const { status, body } = await service.request('GET', `/v1/openid/real/login?${query}`);
+      expect(status).toBe(400);
+      return (body as { details: { location: string; name: string }[] }).details.map((each) => [
+        each.location,
+        each.name,
+      ]);
+    };
+    const good = 'callback=http://localhost/&scope=openid%20email';
+    expect(await fault('')).toEqual([
+      ['querystring', 'callback'],
+      ['querystring', 'scope'],
+    ]);
+    expect(await fault('callback=http://localhost/&scope=openid')).toEqual([['body', 'scope']]);
+    expect(await fault('callback=http://localhost/&scope=a%0d%0ab')).toEqual([['querystring', 'scope']]);
+    expect(await fault(`${good}&prompt=login`)).toEqual([['querystring', 'prompt']]);
+    expect(await fault(`${good}&callback=https://evil.example/`)).toEqual([['querystring', 'callback']]);
+    const unknown = await login(service, { callback, scope: 'openid' }, '__proto__');
+    expect(unknown.body).toMatchObject({ errno: 107, details: [{ location: 'path', name: 'provider' }] });
+  });
+
+  it('The provider is asked for what the link asks for, beside what its own address holds.', async () => {
+    const { headers } = await login(service, { callback, scope: 'openid a&b=c', prompt: 'none' }, 'other');
+    const location = new URL(headers['location']!);
+    expect(location.origin + location.pathname).toBe(`${scripted.issuer}/auth`);
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      tenant: '1',
+      client_id: 'x',
+      response_type: 'code',
+      scope: 'openid a&b=c',
+      redirect_uri: 'https://store.test/v1/openid/other/token',
+      state: expect.stringMatching(/^[\da-f]{64}$/) as string,
+      prompt: 'none',
+      audience: 'https://store.test/',
+    });
+  });
+
+  it('A batch does not follow the redirect to a provider.', async () => {
+    const path = `/openid/other/login?${new URLSearchParams({ callback, scope: 'openid' }).toString()}`;
+    const { body } = await service.request('POST', '/v1/batch', { body: { requests: [{ path }] } });
+    expect(body).toMatchObject({ responses: [{ status: 307, headers: { 'Cache-Control': 'no-store' } }] });
+  });
+
+  it('Neither codes nor states get into the log.', async () => {
+    const lines: unknown[] = [];
+    const write = (...line: unknown[]): void => void lines.push(line);
+    const logger = { debug: write, info: write, warn: write, error: write };
+    const logged = await startTestService({ settings: settings(), logger });
+    try {
+      await logged.request('GET', '/v1/openid/other/token?code=secret-code&state=secret-state');
+      expect(JSON.stringify(lines)).toContain('/v1/openid/other/token');
+      expect(JSON.stringify(lines)).not.toContain('secret-');
+    } finally {
+      await logged.close();
+    }
+  });
+});
