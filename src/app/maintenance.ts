@@ -1,6 +1,7 @@
 // What operators do from the command line, on the same backends and contracts as the service.
 import { systemClock } from '../base/clock.ts';
 import { Session, type Writer } from '../engine/session.ts';
+import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
@@ -91,10 +92,11 @@ async function purgeFrom(
   return count;
 }
 
-/** A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten. */
+// A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten.
 const insistentAttempts = 6;
 
-async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** Does a unit of work, again where others were in the way. */
+export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write(backends, work);
@@ -119,6 +121,7 @@ export async function deleteCollection(
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
+      if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
       const ids = { bucket_id: bucket, collection_id: collection };
@@ -142,7 +145,8 @@ export async function deleteCollection(
   );
 }
 
-async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
+/** Opens the backends for a piece of work. */
+export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
     await prepareSchemas(backends);

@@ -2,15 +2,26 @@
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { changes } from '../plugins/changes/index.ts';
+import { counters } from '../plugins/counters/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { history } from '../plugins/history/index.ts';
 import { openid } from '../plugins/openid/index.ts';
+import { quotas } from '../plugins/quotas/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
-export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush, history, openid];
+export const builtInPlugins: readonly Plugin[] = [
+  admin,
+  changes,
+  counters,
+  defaultBucket,
+  flush,
+  history,
+  openid,
+  quotas,
+];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.

@@ -9,6 +9,8 @@ export const exitCodes = {
   deleteCollectionReadonly: 31,
   deleteCollectionBucketMissing: 32,
   deleteCollectionCollectionMissing: 33,
+  rebuildQuotasReadonly: 41,
+  rebuildQuotasNotIncluded: 42,
 } as const;
 
 /** Ends a command with a code and, unless all is said, a message. */

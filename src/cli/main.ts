@@ -8,6 +8,7 @@ import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { withCommonOptions } from './common.ts';
@@ -40,6 +41,7 @@ function createProgram(): Command {
     purgeDeletedCommand(),
     copyCommand(),
     deleteCollectionCommand(),
+    rebuildQuotasCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();

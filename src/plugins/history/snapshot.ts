@@ -11,7 +11,8 @@ import {
 } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
-import { newestFirst, walk, where } from './queries.ts';
+import { newestFirst, walk } from '../../engine/walk.ts';
+import { where } from './where.ts';
 
 /** Where to look. */
 export interface SnapshotSource {

@@ -5,7 +5,8 @@ import { anonymous } from '../../engine/caller.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { Writer } from '../../engine/session.ts';
 import type { Filter } from '../../core/query/ast.ts';
-import { oldestFirst, walk, where } from './queries.ts';
+import { oldestFirst, walk } from '../../engine/walk.ts';
+import { where } from './where.ts';
 
 export interface TrimOptions {
   /** Entries kept for each bucket and kind of object; not positive: all. */
