@@ -22,14 +22,7 @@ const countsFile = path.resolve(
 const minutes = 60_000;
 
 /** Settings profiles of plugins that this version does not have. */
-const missingProfiles: readonly string[] = [
-  'history',
-  'history_excluded',
-  'accounts',
-  'accounts_closed',
-  'prometheus',
-  'admin',
-];
+const missingProfiles: readonly string[] = ['accounts', 'accounts_closed', 'prometheus', 'admin'];
 
 interface Report {
   readonly scenarios: readonly {

@@ -275,6 +275,21 @@ forEachBackend((backend) => {
       expect(await findWrongCounters('busy')).toEqual([]);
     });
 
+    it('keep no writer of one of many collections from being answered.', async () => {
+      const bucket = '/v1/buckets/wide';
+      await alice.request('PUT', bucket);
+      const collections = Array.from({ length: 8 }, (_, n) => `${bucket}/collections/c${n}`);
+      for (const collection of collections) await alice.request('PUT', collection);
+      const work = Array.from({ length: 16 }, async (_, writer) => {
+        for (let n = 0; n < 6; n++) {
+          const { status } = await alice.request('PUT', `${collections[writer % 8]!}/records/w${writer}-${n}`);
+          expect(status).toBe(201);
+        }
+      });
+      await Promise.all(work);
+      expect(await findWrongCounters('wide')).toEqual([]);
+    });
+
     it('are right after any history of requests.', { timeout: 120_000 }, async () => {
       const below = fc.constantFrom('', '/collections/c', '/collections/d', '/groups/g');
       const records = fc.constantFrom(

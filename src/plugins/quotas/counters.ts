@@ -23,6 +23,14 @@ export function counterList(uri: string): ListKey {
   return { kind: counterKind, parent: uri };
 }
 
+/**
+ * A list that holds nothing and is locked before the counters of a bucket. Units of work wait for lists in the order of
+ * their parents; that of the bucket's own counter comes early, so they would get in each other's way there.
+ */
+export function counterGate(bucketUri: string): ListKey {
+  return { kind: counterKind, parent: `${bucketUri}/quota` };
+}
+
 /** Amounts as text of a counter. */
 export function formatAmounts(id: string, { collections, records, size }: Amounts): string {
   const counted = { record_count: records, storage_size: size };

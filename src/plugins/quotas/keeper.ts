@@ -8,6 +8,7 @@ import {
   add,
   bucketCounter,
   collectionCounter,
+  counterGate,
   counterList,
   formatAmounts,
   nothing,
@@ -47,7 +48,12 @@ export class QuotaKeeper {
       .toSorted((a, b) => compareLists(a.list, b.list));
     if (tallies.length === 0) return;
     const { storage } = await session.writer();
-    const states = await Promise.all(tallies.map(({ list, ...tally }) => storage.lock(list, counterId(tally))));
+    const gates = [...new Set(tallies.map(({ bucketId }) => bucketId))].map((id) => counterGate(`/buckets/${id}`));
+    // Sent together; locks are taken in the order in which they were asked for.
+    const [, states] = await Promise.all([
+      Promise.all(gates.toSorted(compareLists).map((gate) => storage.lock(gate))),
+      Promise.all(tallies.map(({ list, ...tally }) => storage.lock(list, counterId(tally)))),
+    ]);
     const writes: Promise<StoredObject>[] = [];
     const update = (list: ListKey, id: string, amounts: Amounts): void => {
       writes.push(storage.update(list, id, formatAmounts(id, amounts)));

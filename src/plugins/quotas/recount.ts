@@ -6,6 +6,7 @@ import {
   add,
   bucketCounter,
   collectionCounter,
+  counterGate,
   counterList,
   formatAmounts,
   nothing,
@@ -79,7 +80,8 @@ export async function rebuildBucket(
 ): Promise<readonly Recount[]> {
   const uri = `/buckets/${bucketId}`;
   // Whoever changes something in the bucket needs this list before the end, so nothing is committed meanwhile.
-  await storage.lock(counterList(uri), bucketCounter);
+  await storage.lock(counterGate(uri));
+  await storage.lock(counterList(uri));
   const wrong = (await recountBucket(storage, bucketId, onCounted)).filter(isWrong);
   for (const { uri: counted, counted: amounts } of wrong) {
     const id = counted === uri ? bucketCounter : collectionCounter;
@@ -92,6 +94,7 @@ export async function rebuildBucket(
 export async function uncountCollection(storage: StorageWriter, bucketId: string, collectionId: string): Promise<void> {
   const uri = `/buckets/${bucketId}`;
   const list = counterList(uri);
+  await storage.lock(counterGate(uri));
   const { object } = await storage.lock(list, bucketCounter);
   if (object === undefined) return;
   const lost = (await readAmounts(storage, `${uri}/collections/${collectionId}`, collectionCounter)) ?? nothing;
