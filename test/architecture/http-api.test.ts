@@ -29,7 +29,10 @@ describe('the reference of the HTTP API', () => {
 
   beforeAll(async () => {
     service = await startTestService({
-      settings: { includes: 'default_bucket flush openid', experimental_permissions_endpoint: 'true' },
+      settings: {
+        includes: 'counters default_bucket flush history openid',
+        experimental_permissions_endpoint: 'true',
+      },
     });
     alice = service.asUser('alice');
   });

@@ -273,5 +273,5 @@ function weighted<Target>(
 
 /** A kind of which there is nothing may be told or not. */
 function presentKinds(counts: Awaited<ReturnType<StorageReader['countKinds']>>): Record<string, unknown> {
-  return Object.fromEntries([...counts].filter(([, { objects, tombstones }]) => objects + tombstones > 0).toSorted());
+  return Object.fromEntries([...counts].filter(([, { objects, tombstones }]) => objects + tombstones > 0));
 }

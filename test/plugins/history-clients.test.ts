@@ -73,7 +73,13 @@ forEachBackend((backend) => {
       expect(snapshot.totalRecords).toBe(5);
       const filters = { action: 'delete', resource_name: 'record' };
       const deletions = await bucket.listHistory({ pages: Infinity, filters });
-      expect(deletions.data.map(({ record_id }) => record_id).toSorted()).toEqual(['last', 'r0', 'r1', 'r2', 'r3']);
+      expect(deletions.data.map(({ record_id = '' }) => record_id).toSorted()).toEqual([
+        'last',
+        'r0',
+        'r1',
+        'r2',
+        'r3',
+      ]);
       expect(await collection.listRecords({ at: Date.now() + 100_000 })).toMatchObject({ data: [] });
       await expect(bucket.collection('none').listRecords({ at: data.last_modified })).rejects.toThrow('404');
     });

@@ -58,8 +58,9 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
     }
   }
-  const { before: after, isLater } = await findDeletions(source, at);
-  const wanted = isLater || collection === undefined ? undefined : await findChanged(source, at);
+  const { before: after, isLater, deleted } = await findLosses(source, at);
+  const mayBeAny = isLater || collection === undefined;
+  const wanted = mayBeAny ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
   for (const id of unchanged) wanted?.delete(id);
   if (wanted?.size !== 0) await addPast(source, at, { wanted, unchanged, after }, found);
   return found.newestFirst();
@@ -91,26 +92,32 @@ async function isKnown({ storage, history, collectionId }: SnapshotSource): Prom
   return entries.length > 0;
 }
 
-/** What deletions of the collection mean for the instant: with it go its records, silently. */
-interface Deletions {
-  /** Place in the history of the last one before the instant; nothing older counts. */
+/** What deletions mean for the instant. */
+interface Losses {
+  /** Place in the history of the last deletion of the collection before the instant; nothing older counts. */
   readonly before: number | undefined;
-  /** Whether there was one since, so that any record may have been lost. */
+  /** Whether the collection was deleted since; with it go its records, silently, so that any may have been lost. */
   readonly isLater: boolean;
+  /** Records deleted one by one since. Tombstones would tell, but may have been forgotten. */
+  readonly deleted: ReadonlySet<string>;
 }
 
-async function findDeletions(source: SnapshotSource, at: number): Promise<Deletions> {
-  const { storage, history } = source;
-  const filters = [...ofCollection(source, 'collection'), where('action', 'eq', 'delete')];
+async function findLosses(source: SnapshotSource, at: number): Promise<Losses> {
+  const { storage, history, collectionId } = source;
+  const filters = [where('collection_id', 'eq', collectionId), where('action', 'eq', 'delete')];
+  const deleted = new Set<string>();
   let isLater = false;
   for await (const entries of walk(storage, history, { filters })) {
     for (const entry of entries) {
       if (isTombstone(entry)) continue;
-      if (await isBefore(source, entry, at)) return { before: entry.lastModified, isLater };
-      isLater = true;
+      if (readText(entry, 'resource_name') === 'record') {
+        if (readTarget(entry).lastModified > at) deleted.add(readText(entry, 'record_id'));
+      } else if (await isBefore(source, entry, at)) {
+        return { before: entry.lastModified, isLater, deleted };
+      } else isLater = true;
     }
   }
-  return { before: undefined, isLater };
+  return { before: undefined, isLater, deleted };
 }
 
 /**
@@ -129,17 +136,11 @@ async function isBefore(source: SnapshotSource, deletion: StoredObject, at: numb
   return entries.length === 0;
 }
 
-/** The ids of records changed or deleted after the instant. */
-async function findChanged(source: SnapshotSource, at: number): Promise<Set<string>> {
-  const { storage, records, history } = source;
+/** The ids of records changed or deleted after the instant, as far as the list of records knows. */
+async function findChanged({ storage, records }: SnapshotSource, at: number): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const later = { filters: [where('last_modified', 'gt', at)], includeDeleted: true };
   for await (const entries of walk(storage, records, later)) for (const { id } of entries) changed.add(id);
-  // Tombstones may have been forgotten since.
-  const isDeletion = [where('action', 'eq', 'delete'), where('target.data.last_modified', 'gt', at)];
-  for await (const entries of walk(storage, history, { filters: [...ofCollection(source, 'record'), ...isDeletion] })) {
-    for (const entry of entries) changed.add(readText(entry, 'record_id'));
-  }
   return changed;
 }
 
