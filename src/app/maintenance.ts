@@ -145,7 +145,7 @@ export async function deleteCollection(
   );
 }
 
-/** Opens the backends for a piece of work. */
+/** Opens the backends for a piece of work and closes them after it. */
 export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
@@ -156,7 +156,8 @@ export async function withBackends<T>(settings: Settings, work: (backends: OpenB
   }
 }
 
-async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** One transaction. */
+export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   const session = new Session(backends, silent);
   try {
     const result = await work(await session.writer());

@@ -28,7 +28,7 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
       : undefined,
     tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
     documentationUrl: settings.get('project_docs'),
-    versionPrefix: `/v${major}`,
+    versionPrefix: `${settings.get('path_prefix')}/v${major}`,
     cache,
     clock,
   };
@@ -74,7 +74,7 @@ export function redirectOptions(settings: Settings): RedirectOptions {
   };
 }
 
-export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'dispatcher' | 'logger'> {
+export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> {
   return {
     json: { maxDepth: settings.get('max_json_depth') },
     bodyLimitBytes: settings.get('max_body_size'),

@@ -1,5 +1,6 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { changes } from '../plugins/changes/index.ts';
 import { counters } from '../plugins/counters/index.ts';
@@ -7,12 +8,15 @@ import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { history } from '../plugins/history/index.ts';
 import { openid } from '../plugins/openid/index.ts';
+import { prometheus } from '../plugins/prometheus/index.ts';
 import { quotas } from '../plugins/quotas/index.ts';
+import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
 export const builtInPlugins: readonly Plugin[] = [
+  accounts,
   admin,
   changes,
   counters,
@@ -20,7 +24,9 @@ export const builtInPlugins: readonly Plugin[] = [
   flush,
   history,
   openid,
+  prometheus,
   quotas,
+  statsd,
 ];
 
 /**

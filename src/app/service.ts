@@ -2,6 +2,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -15,17 +16,21 @@ import { Cors } from '../http/cors.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { createRouter } from '../http/router.ts';
-import { runRequest, type RunnerOptions } from '../http/runner.ts';
+import { respond } from '../http/respond-observed.ts';
+import type { RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
+import { openMailer } from './mail.ts';
 import { messageOf } from './modules.ts';
+import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
@@ -38,6 +43,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** Has the last word on every access, in place of the setting `multiauth.authorization_policy`. */
+  readonly authorization?: AuthorizationPolicy;
   /** How to wait for backends that cannot be reached yet; absent: not at all. */
   readonly patience?: Patience;
 }
@@ -68,10 +75,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
-    return await assemble({ settings, logger, clock }, plugins, backends).catch(async (error: unknown) => {
-      await backends.close();
-      throw error;
-    });
+    const observation = await openObservation(settings, logger, plugins);
+    const core = { ...options, clock };
+    return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
+      async (error: unknown) => {
+        await observation.close();
+        await backends.close();
+        throw error;
+      },
+    );
   } finally {
     for (const warning of settings.warnings) logger.warn(warning);
   }
@@ -89,10 +101,16 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
   }
 }
 
-async function assemble(
-  { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
+/**
+ * Puts a service together from what has been opened. It listens when told to.
+ *
+ * @throws Error when it cannot start as configured, saying what to change
+ */
+export async function assemble(
+  { settings, logger, clock, authorization }: ServiceOptions & { readonly clock: Clock },
   plugins: readonly Plugin[],
   backends: OpenBackends,
+  observation: Observation,
 ): Promise<Service> {
   const { cache } = backends;
   const engine = engineOptions(settings, cache, clock);
@@ -101,17 +119,25 @@ async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
+  const mailer = openMailer(settings, logger);
+  const stores = backends;
+  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
+  observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = createPolicies(host, parts);
+  const policies = observation.ofPolicies(createPolicies(host, parts));
 
-  const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
+  const ofKinds = {
+    ...kindSettings(settings),
+    idGenerators: idGeneratorsOf(parts),
+    authorization: authorization ?? (await createAuthorization(host, parts)),
+  };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
-  const shareable = backends.hasPermissions ? builtInKinds(resources) : [];
+  const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
+  const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
   for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
@@ -138,7 +164,12 @@ async function assemble(
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
-    ...resourceEndpoints(kinds.values(), engine, ofKinds),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap((part) => part.actions ?? []),
+    ),
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
@@ -161,23 +192,27 @@ async function assemble(
       },
       clock,
     ),
-    versionPrefix,
+    place: { pathPrefix: settings.get('path_prefix'), versionPrefix },
     readonly: settings.get('readonly'),
-    unversionedPaths: new Set(['/__heartbeat__', '/__lbheartbeat__', '/__version__']),
+    unversionedPaths: unversionedPaths(settings.get('path_prefix')),
   });
   const runner: RunnerOptions = {
     dispatcher,
     stores: backends,
-    subscribers: new Subscribers([...parts.flatMap((part) => part.subscribers ?? []), ...listeners.subscribers]),
+    subscribers: new Subscribers([
+      ...observation.ofSubscribers(
+        'plugins',
+        parts.flatMap((part) => part.subscribers ?? []),
+      ),
+      ...observation.ofSubscribers('listeners', listeners.subscribers),
+    ]),
     policies,
     principals: parts.flatMap(({ principals }) => (principals === undefined ? [] : [principals])),
     logger,
+    observer: observation.observer,
   };
-  const server = createServer({ runner, dispatcher, logger, ...serverLimits(settings) });
-  const stop = async (): Promise<void> => {
-    await listeners.stop();
-    for (const part of parts.toReversed()) await part.stop?.();
-  };
+  const server = createServer({ runner, ...serverLimits(settings) });
+  const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
     await listeners.start();
@@ -191,13 +226,21 @@ async function assemble(
       const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
       return `${address}${versionPrefix}/`;
     },
-    answer: async (request) => (await runRequest(runner, request)).response,
+    answer: (request) => respond(runner, request),
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
       await stop();
+      await mailer.close();
+      await observation.close();
       await backends.close();
     },
   };
+}
+
+/** What load balancers ask for; they follow no redirects. */
+function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
+  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
+  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
 /** @throws Error naming the plugin that could not be started, with its reason */
@@ -211,7 +254,18 @@ async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[
   }
 }
 
-function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
+/** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
+async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
+    }
+  }
+}
+
+export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
 
@@ -223,9 +277,8 @@ function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logge
   for (const line of settings.findUnknownKeys(tablesOf(plugins), familiesOf(plugins))) logger.warn(line);
 }
 
-function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
-  const added = new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
-  return (name) => added.get(name);
+function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {
+  return new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
 }
 
 function collectCapabilities(parts: readonly PluginParts[]): Capabilities {

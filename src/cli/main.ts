@@ -2,7 +2,9 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
+import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
@@ -11,6 +13,7 @@ import { purgeDeletedCommand } from './commands/purge-deleted.ts';
 import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 import { complain } from './terminal.ts';
@@ -35,6 +38,7 @@ function createProgram(): Command {
   const commands = [
     startCommand(),
     initCommand(),
+    checkCommand(),
     migrateCommand(),
     versionCommand(),
     flushCacheCommand(),
@@ -42,6 +46,8 @@ function createProgram(): Command {
     copyCommand(),
     deleteCollectionCommand(),
     rebuildQuotasCommand(),
+    createUserCommand(),
+    webhooksCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();
@@ -81,5 +87,5 @@ function describeError(error: unknown, withStack: boolean): string {
   if (withStack && error.stack !== undefined) return error.stack;
   // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
   const detail = error.cause instanceof Error ? error.cause.message : '';
-  return detail === '' ? error.message : `${error.message} (${detail})`;
+  return error.message.includes(detail) ? error.message : `${error.message} (${detail})`;
 }

@@ -15,6 +15,8 @@ export interface ServiceRequest {
   readonly body: RequestBody;
   /** `http://host:port` by which the client reaches the service, without trailing slash. */
   readonly origin: string;
+  /** Network address of the client, the nearest one that no trusted proxy speaks for; absent without a socket. */
+  readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
 }
@@ -27,6 +29,8 @@ export interface ServiceResponse {
    * by piece.
    */
   readonly body: ResponseBody;
+  /** Number of the error in the body, for logs; absent when it holds none. */
+  readonly errno?: number | undefined;
 }
 
 export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;

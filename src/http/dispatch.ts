@@ -14,15 +14,26 @@ import type { Alias } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
 import type { Identities } from './identity.ts';
+import { AnsweredRequest, Note } from './observed-request.ts';
 import { requireUsableTypes } from './negotiation.ts';
 import type { Announcements } from './announcements.ts';
 import type { Route, Router } from './router.ts';
-import { locate, parseTarget, withoutTrailingSlash, type RedirectOptions, type Target } from './target.ts';
+import {
+  locate,
+  parseTarget,
+  withoutPrefixes,
+  withoutTrailingSlash,
+  type Place,
+  type RedirectOptions,
+  type Target,
+} from './target.ts';
 
 /** What all entries of one outer request share. */
 export interface Outer {
   readonly session: Session;
   readonly identities: Identities;
+  /** What is found out about the request, when somebody observes; entries of a batch have one each. */
+  readonly note?: Note | undefined;
 }
 
 export interface DispatchOptions {
@@ -34,8 +45,7 @@ export interface DispatchOptions {
   readonly errors: ErrorOptions;
   readonly redirects: RedirectOptions;
   readonly announcements: Announcements;
-  /** `/v1` */
-  readonly versionPrefix: string;
+  readonly place: Place;
   readonly readonly: boolean;
   /** Paths served without version prefix too, for load balancers that follow no redirect. */
   readonly unversionedPaths: ReadonlySet<string>;
@@ -69,6 +79,7 @@ export class Dispatcher {
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
       if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
+      if (outer.note !== undefined) outer.note.route = found.route;
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request.headers);
         return this.#finish(request, preflight, undefined);
@@ -81,6 +92,7 @@ export class Dispatcher {
       if (error instanceof TransactionConflict) throw error;
       response = errorResponse(error, request.id, errors, logger);
       if (response.status === 409) outer.session.doom();
+      if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);
   }
@@ -92,13 +104,13 @@ export class Dispatcher {
   }
 
   #find(request: ServiceRequest, target: Target): Found | { readonly redirect: ServiceResponse } {
-    const { router, versionPrefix, redirects, unversionedPaths, readonly } = this.#options;
+    const { router, place, redirects, unversionedPaths, readonly } = this.#options;
     const isUnversioned = unversionedPaths.has(target.path);
     // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
     const located =
-      isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${versionPrefix}/`))
-        ? { below: target.path.replace(/^\/v\d+(?=\/|$)/, '') || '/' }
-        : locate(target, versionPrefix, request.origin, redirects);
+      isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${place.versionPrefix}/`))
+        ? { below: withoutPrefixes(target.path, place) }
+        : locate(target, place, request.origin, redirects);
     if ('redirect' in located) return located;
     const route = router.find(located.below);
     if (route !== undefined) return { route, below: located.below };
@@ -121,7 +133,8 @@ export class Dispatcher {
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
-    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
+    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request, outer.session, found.below);
+    if (outer.note !== undefined) outer.note.caller = caller;
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
     const refusedOrigin = cors.checkOrigin(request.headers);
@@ -134,12 +147,32 @@ export class Dispatcher {
       caller,
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),
-      dispatch: (entry) => this.dispatch(entry, outer),
-      authenticate: (entries) => outer.identities.prepare(entries.map(({ headers }) => headers)),
+      dispatch: (entry) => this.#dispatchEntry(entry, outer),
+      authenticate: (entries) => outer.identities.prepare(entries),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.
     return findOperation(endpoint, request.method)!.handle(context);
+  }
+
+  #dispatchEntry(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
+    return outer.note === undefined ? this.dispatch(request, outer) : this.#dispatchNoted(request, outer, outer.note);
+  }
+
+  async #dispatchNoted(request: ServiceRequest, outer: Outer, { observer, entries }: Note): Promise<ServiceResponse> {
+    const startedAt = performance.now();
+    const note = new Note(observer);
+    const work = async (): Promise<AnsweredRequest> => {
+      const response = await this.dispatch(request, { ...outer, note });
+      return new AnsweredRequest(request, response, note, startedAt);
+    };
+    const { method, headers } = request;
+    const answered = await (observer.enclose === undefined
+      ? work()
+      : observer.enclose({ kind: 'entry', method, headers }, work));
+    // A batch follows redirects: what comes next is the answer to the entry.
+    if (answered.status !== 307) entries.push(answered);
+    return answered.response;
   }
 
   async #resolveAlias(
@@ -168,13 +201,21 @@ export class Dispatcher {
     }
     if (request.method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     announcements.addTo(headers);
-    return { status: response.status, headers, body: response.body };
+    return { status: response.status, headers, body: response.body, errno: response.errno };
   }
 }
 
 /** Methods are text from outside: only those the endpoint names count. */
 function findOperation({ operations }: Endpoint, method: string): Operation | undefined {
   return Object.hasOwn(operations, method) ? operations[method as Method] : undefined;
+}
+
+function noteRefusal({ observer, route, caller }: Note, request: ServiceRequest, error: unknown): void {
+  if (!(error instanceof ServiceError) || (error.key !== 'forbidden' && error.key !== 'missingAuthToken')) return;
+  const { method, id: requestId } = request;
+  const permission = method === 'POST' ? 'create' : safeMethods.includes(method) ? 'read' : 'write';
+  const uri = (route?.endpoint.path ?? '').replaceAll(/\{(\w+)\}/g, (_, name: string) => route?.ids[name] ?? '');
+  observer.observe({ kind: 'refusal', permission, uri, userId: caller?.userId, requestId });
 }
 
 interface Found {

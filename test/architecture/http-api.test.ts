@@ -30,7 +30,10 @@ describe('the reference of the HTTP API', () => {
   beforeAll(async () => {
     service = await startTestService({
       settings: {
-        includes: 'counters default_bucket flush history openid',
+        includes: 'default_bucket flush openid accounts prometheus history counters',
+        'multiauth.policies': 'account basicauth',
+        account_validation: 'true',
+        account_hash_cost: '10',
         experimental_permissions_endpoint: 'true',
       },
     });

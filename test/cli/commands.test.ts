@@ -9,6 +9,7 @@ import { run, workingFolder } from './process.ts';
 const commands = [
   'start',
   'init',
+  'check',
   'migrate',
   'version',
   'flush-cache',
@@ -16,6 +17,8 @@ const commands = [
   'delete-collection',
   'copy',
   'rebuild-quotas',
+  'create-user',
+  'webhooks',
 ];
 
 describe('Help', () => {

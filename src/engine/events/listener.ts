@@ -14,6 +14,8 @@ export interface ListenerContext {
   readonly objects: Objects;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether nothing may be written to the storage. */
+  readonly isReadonly: boolean;
 }
 
 export interface Listener {

@@ -5,10 +5,11 @@ import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
+import { requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { holdParent, requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -16,22 +17,34 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.session;
   const { rules } = kind;
-  const access = await requireListAccess(
-    { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
-    context.caller,
-    reader,
-    context.ids,
-  );
-  await requireParent(scope, reader);
+  requireOpenList(scope);
+  // Asked for together, but a missing parent is told only to those who have access.
+  const [access, complaint] = await Promise.all([
+    requireListAccess(
+      {
+        uri: kind.listUri(context.ids),
+        idName: kind.idName,
+        whole: rules.writeList,
+        create: rules.create,
+        own: rules.write,
+      },
+      context.caller,
+      reader,
+      context.ids,
+    ),
+    findMissingParent(scope, reader),
+  ]);
+  if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const writer = await context.session.writer();
-  await holdParent(scope, writer);
-  await writer.storage.lock(list);
-  const timestamp = await requireTimestamp(scope);
+  const [orphaned, locked] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list)]);
+  if (orphaned !== undefined) throw orphaned;
+  const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options, kind.declaration.traits);
+  const { hiddenFields, traits } = kind.declaration;
+  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;

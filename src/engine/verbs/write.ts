@@ -4,10 +4,12 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { formatAttributes, type StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
+import type { LockedState } from '../../contracts/storage.ts';
 import type { SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
-import type { Change } from '../kind.ts';
+import type { Change, PendingWrite } from '../kind.ts';
 import { withWriter, storePermissions } from '../object-permissions.ts';
+import { presentObject, viewerOf } from '../ownership.ts';
 import type { Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
@@ -15,6 +17,10 @@ export interface Write {
   readonly id: string;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
+  /** Whether the id was drawn at random for this object. */
+  readonly isFresh?: boolean;
+  /** Entries before the write where they are known, read under the lock. */
+  readonly stored?: ObjectPermissions | undefined;
   /** Of the list before the write, as far as known. */
   readonly clock: number | undefined;
   readonly attributes: JsonObject;
@@ -35,11 +41,8 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   const { id, old } = write;
   const ids = { ...context.ids, [kind.idName]: id };
   const action = old === undefined ? 'create' : 'update';
-  const { beforeWrite, afterChange } = kind.declaration;
-  const attributes =
-    beforeWrite === undefined
-      ? write.attributes
-      : await beforeWrite({ action, kind: kind.name, id, ids, attributes: write.attributes, session: context.session });
+  const { beforeWrite, afterChange, ownerOf } = kind.declaration;
+  const attributes = beforeWrite === undefined ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
   const text = formatAttributes(attributes);
@@ -49,14 +52,15 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   }
   const object =
     old === undefined
-      ? await writer.storage.create(list, id, text, timestamp)
+      ? await writer.storage.create(list, id, text, timestamp, { isFresh: write.isFresh === true })
       : await writer.storage.update(list, id, text, timestamp);
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
   if (kind.isShareable) {
-    const stored = old === undefined ? {} : await writer.permission.getObjectPermissions(uri);
+    const stored = old === undefined ? {} : (write.stored ?? (await writer.permission.getObjectPermissions(uri)));
     const asked = write.permissions(stored);
-    permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
+    if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
+    else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     await storePermissions(writer.permission, uri, stored, permissions);
   }
   const { caller } = context;
@@ -64,6 +68,30 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };
+}
+
+/** Lets the kind do its slow work on attributes that are about to be written. */
+export function prepareWrite(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attributes'>): Promise<void> | undefined {
+  return scope.kind.declaration.prepareWrite?.(pendingWrite(scope, write));
+}
+
+function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>): PendingWrite {
+  const { kind, context } = scope;
+  return {
+    action: old === undefined ? 'create' : 'update',
+    kind: kind.name,
+    id,
+    ids: { ...context.ids, [kind.idName]: id },
+    attributes,
+    old,
+    writer: viewerOf(scope),
+    session: context.session,
+  };
+}
+
+/** The state with the object as the caller may see it, for telling why a precondition does not hold. */
+export function presentState(scope: Scope, state: LockedState): LockedState {
+  return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
 }
 
 /**

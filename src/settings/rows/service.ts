@@ -30,6 +30,16 @@ export const serviceSettings = {
     'Version of the protocol shown in the root view; its first number is the prefix of all paths.',
     { default: '1.23' },
   ),
+  path_prefix: setting(
+    matching(/^(?:\/[A-Za-z0-9._~-]+)+$/, 'a path that starts with a slash and ends without one, such as /api'),
+    'Path before the version in all addresses: with /api the root view is at /api/v1/. Whatever lies beside it is answered with 404.',
+    { default: '' },
+  ),
+  built_in_kinds: setting(
+    flag(),
+    'Serves buckets, groups, collections and records. Without them there is what plugins bring.',
+    { default: true },
+  ),
   http_scheme: setting(
     optional(choice('http', 'https')),
     'Scheme of all addresses the service gives out; taken from the request unless set.',
