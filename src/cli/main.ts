@@ -11,6 +11,7 @@ import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
@@ -46,6 +47,7 @@ function createProgram(): Command {
     copyCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
+    rebuildQuotasCommand(),
     createUserCommand(),
     webhooksCommand(),
   ];

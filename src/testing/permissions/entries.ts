@@ -26,6 +26,27 @@ const aces: readonly PermissionCase[] = [
     });
     assert.deepEqual(await entries('/a'), { read: ['zoe'] });
   }),
+  permissionCase('principals are added to entries of several objects at once', async ({ write, entries, reader }) => {
+    const many = Array.from({ length: 2500 }, (_, n) => ({ objectId: `/many/${n}`, permissions: { read: ['ann'] } }));
+    await write(async (writer) => {
+      await writer.addPrincipalToAce('/a/b', 'read', 'zoe');
+      await writer.addToAces([
+        { objectId: '/a/b', permissions: { read: ['zoe', 'tom'], write: ['ann'], none: [] } },
+        { objectId: '/a/c', permissions: {} },
+        { objectId: '/a/d', permissions: { read: ['tom'] } },
+        { objectId: '/e', permissions: { read: ['tom'] } },
+        { objectId: '/e', permissions: { read: ['ann'] } },
+      ]);
+      await writer.addToAces([]);
+      await writer.addToAces(many);
+    });
+    assert.deepEqual(await entries('/a/b'), { read: ['tom', 'zoe'], write: ['ann'] });
+    assert.deepEqual(await entries('/a/c'), {});
+    assert.deepEqual(await entries('/a/d'), { read: ['tom'] });
+    assert.deepEqual(await entries('/e'), { read: ['ann', 'tom'] });
+    const bound = [{ pattern: '/many/*', permission: 'read' }];
+    assert.equal((await reader.getAccessibleObjects(['ann'], { bound })).size, 2500);
+  }),
   // Proves S-076.
   permissionCase('a principal removed from an entry stays in others', async ({ write, entries }) => {
     await write(async (writer) => {
