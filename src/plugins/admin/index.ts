@@ -1,34 +1,55 @@
-// The web console: serves the files of a built console, such as kinto-admin, below `/admin/`.
+// The web console: serves the one that comes with the package, or the files of another one that is built elsewhere, such
+// as kinto-admin, below `/admin/`.
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Context } from '../../engine/context.ts';
 import type { Operation } from '../../engine/endpoint.ts';
-import type { ServiceResponse } from '../../engine/exchange.ts';
+import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { serveFile } from '../../http/static-files.ts';
 import { setting } from '../../settings/definition.ts';
 import { text } from '../../settings/readers.ts';
+import { readVersion } from '../../settings/version.ts';
 
 const settings = {
   admin_assets_path: setting(
     text('a folder'),
-    'Folder with the built web console: it holds index.html and a file VERSION. Needed when the plugin admin is included.',
+    'Folder with another web console than the one that comes with the service: it holds index.html and a file VERSION.',
     { default: '', section: 'Web console' },
   ),
 };
 
-/** The console is a program in the browser: it runs scripts and styles of its own build, and talks to its own origin. */
-const headers = {
-  'Content-Security-Policy':
-    "default-src 'self'; img-src data: *; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
-};
+/** The files of our own console: the same way from `src` and from `dist`. */
+const ownRoot = fileURLToPath(new URL('../../../admin/public/', import.meta.url));
+
+/** Our own console is a program in the browser that holds credentials: it runs its own files and talks to its own origin. */
+const ownPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** What other builds need: they have scripts and styles in their pages. */
+const otherPolicy =
+  "default-src 'self'; img-src data: *; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'";
+
+interface Console {
+  readonly root: string;
+  readonly version: string;
+  readonly headers: ResponseHeaders;
+}
 
 export const admin = definePlugin({
   name: 'admin',
   settings,
   setup({ settings: given, versionPrefix, documentationUrl }) {
-    const root = resolve(given.read(settings).admin_assets_path);
-    const version = readVersion(root);
+    const { root, version, headers } = findConsole(given.read(settings).admin_assets_path);
     const redirect = ({ request }: Context): Promise<ServiceResponse> =>
       Promise.resolve({
         status: 307,
@@ -64,7 +85,17 @@ function forReading(
 }
 
 /** @throws Error saying what the folder lacks */
-function readVersion(root: string): string {
+function findConsole(folder: string): Console {
+  if (folder === '') {
+    const headers = { 'Content-Security-Policy': ownPolicy, 'Referrer-Policy': 'no-referrer' };
+    return { root: ownRoot, version: readVersion(), headers };
+  }
+  const root = resolve(folder);
+  return { root, version: readVersionFile(root), headers: { 'Content-Security-Policy': otherPolicy } };
+}
+
+/** @throws Error saying what the folder lacks */
+function readVersionFile(root: string): string {
   try {
     if (!statSync(join(root, 'index.html')).isFile()) throw new Error('index.html is no file');
     return readFileSync(join(root, 'VERSION'), 'utf8').trim();

@@ -1,0 +1,72 @@
+// Requests to the service that this console belongs to, and to no other.
+import { failureOf, unreachable } from './errors.js';
+
+/**
+ * @typedef {{ readonly status: number, readonly headers: Headers, readonly text: string }} Answer
+ * @typedef {{
+ *   readonly query?: URLSearchParams | string,
+ *   readonly body?: string | FormData,
+ *   readonly headers?: Readonly<Record<string, string>>,
+ *   readonly allowed?: readonly number[],
+ * }} Options text of JSON or a form; statuses that are no failure besides those of success
+ */
+
+/** The address of the API: the console is at `admin/` below it. */
+export const serviceUrl = new URL('..', document.baseURI).href;
+
+/** The service, as seen by one caller. */
+export class Api {
+  /** The time, in milliseconds, before which the service wants no needless requests. */
+  quietUntil = 0;
+
+  /** @param {string | undefined} authorization */
+  constructor(authorization) {
+    this.authorization = authorization;
+  }
+
+  /**
+   * Asks the service.
+   *
+   * @param {string} method
+   * @param {string} path below the API, encoded
+   * @param {Options} [options]
+   * @returns {Promise<Answer>}
+   * @throws {ServiceFailure} when the answer is no success
+   */
+  async request(method, path, options = {}) {
+    const response = await this.#fetch(method, path, options);
+    const text = await response.text();
+    if (!response.ok && options.allowed?.includes(response.status) !== true) throw failureOf(response.status, text);
+    return { status: response.status, headers: response.headers, text };
+  }
+
+  /** The content of a file. @param {string} path @returns {Promise<Blob>} */
+  async download(path) {
+    const response = await this.#fetch('GET', path, {});
+    if (!response.ok) throw failureOf(response.status, await response.text());
+    return response.blob();
+  }
+
+  /** @param {string} method @param {string} path @param {Options} options */
+  async #fetch(method, path, { query = '', body, headers = {} }) {
+    const url = new URL(path, serviceUrl);
+    url.search = query.toString();
+    const response = await fetch(url, {
+      method,
+      // Without it browsers ask for a password themselves when the answer is 401.
+      credentials: 'omit',
+      cache: 'no-store',
+      headers: {
+        ...(this.authorization === undefined ? {} : { Authorization: this.authorization }),
+        ...(typeof body === 'string' ? { 'Content-Type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    }).catch(() => {
+      throw unreachable();
+    });
+    const seconds = Number(response.headers.get('Backoff') ?? response.headers.get('Retry-After') ?? 0);
+    if (seconds > 0) this.quietUntil = Date.now() + seconds * 1000;
+    return response;
+  }
+}

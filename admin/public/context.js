@@ -1,0 +1,63 @@
+// What every view is given: the service, who asks, where we are, and ways to tell people something.
+import { sentenceOf } from './errors.js';
+import { h } from './dom.js';
+
+/**
+ * @typedef {{ readonly name: string, readonly auth_path: string, readonly header_type: string }} Provider
+ * @typedef {{
+ *   readonly projectName: string, readonly version: string, readonly userId: string | undefined,
+ *   readonly capabilities: ReadonlySet<string>, readonly providers: readonly Provider[],
+ * }} Service what the root view tells
+ * @typedef {{
+ *   readonly project_name: string, readonly project_version: string, readonly user?: { readonly id: string },
+ *   readonly capabilities: { readonly openid?: { readonly providers: readonly Provider[] } },
+ * }} RootView
+ * @typedef {{
+ *   readonly api: import('./api.js').Api, readonly service: Service, readonly route: import('./places.js').Route,
+ *   readonly signal: AbortSignal, readonly say: (text: string) => void, readonly reload: () => void,
+ *   readonly guard: (isDirty: () => boolean) => void,
+ * }} Context the signal is aborted when the view is left; a guarded view is not left without a question
+ */
+
+/** A message about a failure, read out at once. @param {unknown} error @returns {HTMLElement} */
+export function failureNote(error) {
+  return h('p', { class: 'note bad', role: 'alert' }, sentenceOf(error));
+}
+
+/**
+ * A place for the failures of what is done beside it.
+ *
+ * @returns {{ readonly element: HTMLElement, readonly attempt: (run: () => unknown) => Promise<void> }}
+ */
+export function attempts() {
+  const element = h('div', { class: 'failures' });
+  return {
+    element,
+    attempt: async (run) => {
+      element.replaceChildren();
+      try {
+        await run();
+      } catch (error) {
+        element.replaceChildren(failureNote(error));
+      }
+    },
+  };
+}
+
+/**
+ * The root view as the console needs it.
+ *
+ * @param {import('./api.js').Api} api
+ * @returns {Promise<Service>}
+ */
+export async function loadService(api) {
+  const { text } = await api.request('GET', '');
+  const root = /** @type {RootView} */ (JSON.parse(text));
+  return {
+    projectName: root.project_name,
+    version: root.project_version,
+    userId: root.user?.id,
+    capabilities: new Set(Object.keys(root.capabilities)),
+    providers: root.capabilities.openid?.providers ?? [],
+  };
+}

@@ -1,0 +1,111 @@
+// Elements made from values: text always becomes a text node, so data can never turn into markup.
+
+/**
+ * @typedef {Node | string | number | undefined | readonly (Node | string | undefined)[]} Child
+ * @typedef {Readonly<Record<string, string | boolean | undefined | ((event: Event) => unknown)>>} Attributes
+ */
+
+/**
+ * An element with attributes, listeners (`onclick`) and children.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes] `false` and `undefined` leave one out
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (typeof value === 'string') element.setAttribute(name, value);
+  }
+  append(element, children);
+  return element;
+}
+
+/**
+ * Replaces everything inside the element.
+ *
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/** @param {Element} element @param {readonly Child[]} children */
+function append(element, children) {
+  for (const child of children.flat()) {
+    if (child !== undefined) element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * A button that runs something; while that takes its time it cannot be pressed again.
+ *
+ * @param {string} label
+ * @param {() => unknown} run
+ * @param {Attributes} [attributes]
+ * @returns {HTMLButtonElement}
+ */
+export function button(label, run, attributes = {}) {
+  const element = h('button', { type: 'button', ...attributes, onclick: () => void busy(element, run) }, label);
+  return element;
+}
+
+/**
+ * A form whose submission runs something, once at a time, and never leaves the page.
+ *
+ * @param {() => unknown} run
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ * @returns {HTMLFormElement}
+ */
+export function form(run, attributes, ...children) {
+  const element = h(
+    'form',
+    {
+      ...attributes,
+      onsubmit: (event) => {
+        event.preventDefault();
+        const submit = element.querySelector('button[type=submit]');
+        if (submit instanceof HTMLButtonElement && !submit.disabled) void busy(submit, run);
+      },
+    },
+    ...children,
+  );
+  return element;
+}
+
+/** @param {HTMLButtonElement} element @param {() => unknown} run */
+async function busy(element, run) {
+  const hadFocus = document.activeElement === element;
+  element.disabled = true;
+  try {
+    await run();
+  } finally {
+    element.disabled = false;
+    if (hadFocus && document.activeElement === document.body) element.focus();
+  }
+}
+
+/**
+ * An input or other field below its label.
+ *
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {string} [hint]
+ * @returns {HTMLElement}
+ */
+export function field(label, control, hint) {
+  return h(
+    'label',
+    { class: 'field' },
+    h('span', {}, label),
+    control,
+    hint === undefined ? undefined : h('small', {}, hint),
+  );
+}

@@ -1,0 +1,140 @@
+// The start of the console: signs in, follows the address behind `#`, and shows the view it names.
+import { Api } from './api.js';
+import { failureNote, loadService } from './context.js';
+import { fill, h } from './dom.js';
+import { ask } from './parts/dialog.js';
+import { watchKeys } from './parts/keys.js';
+import { parseHash } from './places.js';
+import { finishLogin, readSession, writeSession } from './session.js';
+import { homeView } from './views/home.js';
+import { objectView } from './views/object.js';
+import { frame } from './views/frame.js';
+import { signInView } from './views/sign-in.js';
+
+/** @typedef {import('./context.js').Context} Context */
+
+const outlet = document.getElementById('app') ?? document.body;
+const status = document.getElementById('status');
+
+let api = new Api(undefined);
+/** @type {import('./context.js').Service | undefined} */
+let service;
+let browsing = false;
+let left = new AbortController();
+let shownHash = '';
+let isDirty = () => false;
+
+/** Tells something that needs no answer. @param {string} text */
+function say(text) {
+  if (status !== null) status.textContent = text;
+}
+
+/** Signs in with what the tab remembers, or shows how. */
+async function start() {
+  const session = finishLogin(location.hash) ?? readSession();
+  api = new Api(session?.authorization);
+  try {
+    service = await loadService(api);
+  } catch (error) {
+    fill(outlet, h('main', {}, failureNote(error)));
+    return;
+  }
+  if (session !== undefined && service.userId === undefined) {
+    writeSession(undefined);
+    showSignIn('The service did not accept the sign-in. Check the name and the password.');
+  } else if (session === undefined && !browsing) {
+    showSignIn(undefined);
+  } else {
+    if (session !== undefined) writeSession(session);
+    await show();
+  }
+}
+
+/** @param {string | undefined} complaint */
+function showSignIn(complaint) {
+  if (service === undefined) return;
+  left.abort();
+  fill(
+    outlet,
+    signInView({
+      service,
+      complaint,
+      enter: (session) => {
+        browsing = session === undefined;
+        writeSession(session);
+        void start();
+      },
+    }),
+  );
+}
+
+/** Shows the view of the address. */
+async function show() {
+  if (service === undefined) return;
+  left.abort();
+  left = new AbortController();
+  isDirty = () => false;
+  shownHash = location.hash;
+  const { signal } = left;
+  const route = parseHash(location.hash);
+  /** @type {Context} */
+  const context = {
+    api,
+    service,
+    route: route ?? { place: [], query: new URLSearchParams() },
+    signal,
+    say,
+    reload: () => void show(),
+    guard: (isChanged) => (isDirty = isChanged),
+  };
+  const view = await (route === undefined
+    ? Promise.resolve(h('p', { class: 'note' }, 'There is no such page.'))
+    : (route.place.length === 0 ? homeView(context) : objectView(context)).catch(failureNote));
+  // Somebody who has gone on meanwhile does not want to see this any more.
+  if (signal.aborted) return;
+  const hadFocus = outlet.contains(document.activeElement);
+  fill(outlet, frame(context, view, signOut));
+  const heading = outlet.querySelector('h1');
+  if (heading !== null) document.title = `${heading.textContent} · ${service.projectName}`;
+  if (hadFocus) heading?.focus();
+}
+
+/** Forgets the session and everything that is on the page. */
+function signOut() {
+  writeSession(undefined);
+  browsing = false;
+  location.hash = '#/';
+  void start();
+}
+
+/** Follows the address, unless something would be lost and somebody wants to keep it. */
+async function follow() {
+  if (location.hash === shownHash) return;
+  if (location.hash.startsWith('#tokens=')) return start();
+  if (isDirty()) {
+    const wanted = location.hash;
+    history.replaceState(null, '', shownHash === '' ? '#/' : shownHash);
+    shownHash = location.hash;
+    if (
+      !(await ask({
+        title: 'Leave without saving?',
+        text: 'What you have changed here is lost.',
+        yes: 'Leave',
+        no: 'Stay',
+      }))
+    ) {
+      return;
+    }
+    isDirty = () => false;
+    location.hash = wanted;
+    return;
+  }
+  if (service !== undefined && (api.authorization !== undefined || browsing)) await show();
+}
+
+window.addEventListener('hashchange', () => void follow());
+window.addEventListener('beforeunload', (event) => {
+  if (isDirty()) event.preventDefault();
+});
+watchKeys();
+void start();

@@ -1,0 +1,95 @@
+// The file of a record: what it is, and ways to fetch, replace and delete it.
+import { button, field, form, h } from '../dom.js';
+import { attempts } from '../context.js';
+import { serviceUrl } from '../api.js';
+import { memberText } from '../json-text.js';
+import { pathOf } from '../places.js';
+import { ask } from './dialog.js';
+import { formatSize } from './format.js';
+
+/** @typedef {import('../context.js').Context} Context */
+
+/**
+ * @param {Context} context
+ * @param {import('../objects.js').StoredObject} object
+ * @returns {HTMLElement}
+ */
+export function attachmentPanel(context, object) {
+  const path = `${pathOf(context.route.place)}/attachment`;
+  const headers = { 'If-Match': object.etag };
+  const file = h('input', { type: 'file', required: true });
+  const { element: failures, attempt } = attempts();
+  const known = readAttachment(object.data);
+  const upload = () =>
+    attempt(async () => {
+      const chosen = file.files?.[0];
+      if (chosen === undefined) return;
+      const body = new FormData();
+      body.append('attachment', chosen, chosen.name);
+      await context.api.request('POST', path, { body, headers });
+      context.say('The file is stored.');
+      context.reload();
+    });
+  const remove = () =>
+    attempt(async () => {
+      const question = { title: 'Delete the file?', text: 'The record stays.', yes: 'Delete the file', no: 'Keep it' };
+      if (!(await ask(question))) return;
+      await context.api.request('DELETE', path, { headers });
+      context.say('The file is deleted.');
+      context.reload();
+    });
+  return h(
+    'div',
+    {},
+    known === undefined
+      ? h('p', { class: 'empty' }, 'This record has no file.')
+      : h(
+          'p',
+          {},
+          fileLink(context, known, attempt),
+          ` ${known.mimetype}, ${formatSize(known.size)} `,
+          button('Delete the file', remove, { class: 'danger small' }),
+        ),
+    form(
+      upload,
+      { class: 'row' },
+      field(known === undefined ? 'File' : 'Another file in its place', file),
+      h('button', { type: 'submit', class: 'primary' }, 'Upload'),
+    ),
+    failures,
+  );
+}
+
+/**
+ * A link to a file elsewhere; one that the service itself guards is fetched with the credentials and then saved.
+ *
+ * @param {Context} context
+ * @param {{ filename: string, location: string }} known
+ * @param {(run: () => unknown) => Promise<void>} attempt
+ */
+function fileLink({ api }, { filename, location: place }, attempt) {
+  const url = new URL(place, serviceUrl);
+  if (!url.href.startsWith(serviceUrl)) {
+    const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+    return h('a', isWeb ? { href: url.href, target: '_blank', rel: 'noopener noreferrer' } : {}, filename);
+  }
+  return button(`Download ${filename}`, () =>
+    attempt(async () => {
+      const address = URL.createObjectURL(await api.download(url.href));
+      h('a', { href: address, download: filename }).click();
+      URL.revokeObjectURL(address);
+    }),
+  );
+}
+
+/** @param {string} data */
+function readAttachment(data) {
+  const value = /** @type {Record<string, unknown> | null} */ (JSON.parse(memberText(data, 'attachment') ?? 'null'));
+  if (typeof value?.['location'] !== 'string' || !URL.canParse(value['location'], serviceUrl)) return undefined;
+  return {
+    filename: typeof value['filename'] === 'string' ? value['filename'] : 'file',
+    location: value['location'],
+    mimetype: typeof value['mimetype'] === 'string' ? value['mimetype'] : '',
+    size: typeof value['size'] === 'number' ? value['size'] : 0,
+  };
+}

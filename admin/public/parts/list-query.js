@@ -1,0 +1,109 @@
+// What a list is asked for: filters and sorting as the API spells them, kept in the address of the page.
+import { field, form, h } from '../dom.js';
+
+/** Prefixes of filters with the words for them. */
+const operators = new Map([
+  ['', 'is'],
+  ['not_', 'is not'],
+  ['like_', 'contains'],
+  ['min_', 'is at least'],
+  ['max_', 'is at most'],
+  ['has_', 'is there (true, false)'],
+  ['contains_', 'has the element'],
+]);
+
+/** Parameters of the page and not of the list. */
+const ofPage = ['tab'];
+
+/** The parameters for the service. @param {URLSearchParams} query @returns {URLSearchParams} */
+export function listParameters(query) {
+  return new URLSearchParams([...query].filter(([name]) => !ofPage.includes(name)));
+}
+
+/**
+ * The query after a click on a column: ascending, then descending, then as the service sorts.
+ *
+ * @param {URLSearchParams} query
+ * @param {string} column
+ * @returns {URLSearchParams}
+ */
+export function sortedBy(query, column) {
+  const next = new URLSearchParams(query);
+  const now = query.get('_sort');
+  if (now === `-${column}`) next.delete('_sort');
+  else next.set('_sort', now === column ? `-${column}` : column);
+  return next;
+}
+
+/** What `aria-sort` says. @param {URLSearchParams} query @param {string} column */
+export function sortOf(query, column) {
+  const now = query.get('_sort');
+  if (now === column) return 'ascending';
+  return now === `-${column}` ? 'descending' : 'none';
+}
+
+/**
+ * The form that adds a filter, and those there are, each with a way to take it back.
+ *
+ * @param {URLSearchParams} query
+ * @param {readonly string[]} columns to choose from; others can be typed
+ * @param {(next: URLSearchParams) => void} go
+ * @returns {HTMLElement}
+ */
+export function filterBar(query, columns, go) {
+  const name = h('input', { list: 'columns', required: true, 'data-key': 'filter', autocomplete: 'off' });
+  const operator = h(
+    'select',
+    {},
+    [...operators].map(([value, label]) => h('option', { value }, label)),
+  );
+  const value = h('input', { autocomplete: 'off' });
+  const add = () => {
+    const next = new URLSearchParams(query);
+    next.append(`${operator.value}${name.value.trim()}`, value.value);
+    go(next);
+  };
+  const filters = [...query].filter(([key]) => !ofPage.includes(key) && !key.startsWith('_'));
+  return h(
+    'div',
+    { class: 'filters' },
+    form(
+      add,
+      { class: 'row', role: 'search', 'aria-label': 'Filter' },
+      field('Field', name),
+      field('Condition', operator),
+      field('Value', value),
+      h('button', { type: 'submit' }, 'Filter'),
+      h(
+        'datalist',
+        { id: 'columns' },
+        columns.map((column) => h('option', { value: column })),
+      ),
+    ),
+    filters.length === 0
+      ? undefined
+      : h(
+          'ul',
+          { class: 'chips', 'aria-label': 'Filters' },
+          filters.map(([key, text]) => chip(query, key, text, go)),
+        ),
+  );
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @param {string} key
+ * @param {string} text
+ * @param {(next: URLSearchParams) => void} go
+ */
+function chip(query, key, text, go) {
+  const remove = () => go(new URLSearchParams([...query].filter(([name, value]) => name !== key || value !== text)));
+  const label = describeFilter(key, text);
+  return h('li', {}, label, h('button', { type: 'button', 'aria-label': `Remove: ${label}`, onclick: remove }, '×'));
+}
+
+/** A filter in words. @param {string} key @param {string} text @returns {string} */
+export function describeFilter(key, text) {
+  const prefix = [...operators.keys()].find((each) => each !== '' && key.startsWith(each)) ?? '';
+  return `${key.slice(prefix.length)} ${operators.get(prefix) ?? ''} ${text}`;
+}

@@ -1,0 +1,104 @@
+// The first view: the buckets somebody may see.
+import { field, form, h } from '../dom.js';
+import { displayText, memberText } from '../json-text.js';
+import { loadPage } from '../objects.js';
+import { below, hashOf, kinds } from '../places.js';
+import { createForm } from '../parts/create.js';
+import { objectList } from '../parts/object-list.js';
+
+/** @typedef {import('../context.js').Context} Context */
+
+/** Pages of permissions that are looked at: who may see more buckets than that finds them by their ids. */
+const pageLimit = 10;
+
+/** @param {Context} context @returns {Promise<HTMLElement>} */
+export async function homeView(context) {
+  const { capabilities, userId } = context.service;
+  const knowsPermissions = capabilities.has('permissions_endpoint') && userId !== undefined;
+  const buckets = knowsPermissions ? await bucketsByPermissions(context) : await objectList(context, kinds.bucket);
+  const id = h('input', { required: true, autocomplete: 'off', spellcheck: 'false' });
+  return h(
+    'div',
+    {},
+    h('h1', { tabindex: '-1' }, 'Buckets'),
+    createForm(context, kinds.bucket),
+    capabilities.has('default_bucket') && userId !== undefined
+      ? h('p', {}, h('a', { href: hashOf(below([], kinds.bucket, 'default')) }, 'Your personal bucket'))
+      : undefined,
+    buckets,
+    form(
+      () => (location.hash = hashOf(below([], kinds.bucket, id.value.trim()))),
+      { class: 'row' },
+      field('Open a bucket by its id', id),
+      h('button', { type: 'submit' }, 'Open'),
+    ),
+  );
+}
+
+/**
+ * Buckets in which there is anything for the caller, with what that is: the list of buckets has only those that can be
+ * read themselves.
+ *
+ * @param {Context} context
+ * @returns {Promise<HTMLElement>}
+ */
+async function bucketsByPermissions({ api }) {
+  /** @type {Map<string, { permissions: readonly string[], below: number }>} */
+  const found = new Map();
+  let query = '_limit=1000';
+  let page = 0;
+  for (; page < pageLimit; page += 1) {
+    const { rows, next } = await loadPage(api, 'permissions', query);
+    for (const row of rows) noteEntry(found, row);
+    if (next === undefined) break;
+    query = next;
+  }
+  if (found.size === 0)
+    return h('p', { class: 'empty' }, 'There are no buckets yet that you may see. Create one above.');
+  const rows = [...found].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return h(
+    'div',
+    { class: 'scroll' },
+    page === pageLimit
+      ? h('p', { class: 'hint' }, 'There are more than can be shown; open them by their ids.')
+      : undefined,
+    h(
+      'table',
+      {},
+      h('caption', { class: 'hidden' }, 'buckets'),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          ['Bucket', 'You may', 'Objects inside with entries for you'].map((text) => h('th', { scope: 'col' }, text)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rows.map(([id, entry]) =>
+          h(
+            'tr',
+            {},
+            h('th', { scope: 'row' }, h('a', { href: hashOf(below([], kinds.bucket, id)) }, id)),
+            h('td', {}, entry.permissions.join(', ')),
+            h('td', {}, entry.below),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Map<string, { permissions: readonly string[], below: number }>} found @param {string} row */
+function noteEntry(found, row) {
+  const id = displayText(memberText(row, 'bucket_id') ?? '""');
+  const permissions = /** @type {readonly string[]} */ (JSON.parse(memberText(row, 'permissions') ?? '[]'));
+  // The entry about the service itself, where buckets may be created, has no bucket.
+  if (id === '') return;
+  const before = found.get(id) ?? { permissions: [], below: 0 };
+  const isBucket = memberText(row, 'resource_name') === '"bucket"';
+  found.set(id, isBucket ? { ...before, permissions } : { ...before, below: before.below + 1 });
+}

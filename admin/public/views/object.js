@@ -1,0 +1,119 @@
+// The view of one object: what it holds, its attributes, its permissions, its history and its file, each behind a tab.
+import { failureNote } from '../context.js';
+import { button, h } from '../dom.js';
+import { displayText, elementsOf, memberText } from '../json-text.js';
+import { loadObject } from '../objects.js';
+import { hashOf, kinds, listPathOf, pathOf } from '../places.js';
+import { attachmentPanel } from '../parts/attachment.js';
+import { createForm } from '../parts/create.js';
+import { editor } from '../parts/editor.js';
+import { capital, formatTimestamp } from '../parts/format.js';
+import { historyList } from '../parts/history.js';
+import { objectList } from '../parts/object-list.js';
+import { permissionsEditor } from '../parts/permissions.js';
+import { poll } from '../parts/poller.js';
+import { removeButton } from '../parts/remove.js';
+
+/**
+ * @typedef {import('../context.js').Context} Context
+ * @typedef {import('../objects.js').StoredObject} StoredObject
+ * @typedef {{ readonly name: string, readonly draw: () => Node | Promise<Node> }} Tab
+ */
+
+/** @param {Context} context @returns {Promise<HTMLElement>} */
+export async function objectView(context) {
+  const { place, query } = context.route;
+  const last = place.at(-1);
+  if (last === undefined) throw new Error('There is no object at this address.');
+  const { kind, id } = last;
+  // Who may not see the object itself may still see some of what is in it.
+  const found = await loadObject(context.api, pathOf(place)).catch((/** @type {unknown} */ error) =>
+    failureNote(error),
+  );
+  const object = found instanceof Node ? undefined : found;
+  const tabs = [...listTabs(context, object), ...(object === undefined ? [] : objectTabs(context, object))];
+  const tab = tabs.find(({ name }) => name === query.get('tab')) ?? tabs[0];
+  if (tab === undefined) return h('div', {}, heading(kind.name, id), found instanceof Node ? found : undefined);
+  const news = h('div', { 'aria-live': 'polite' });
+  if (object !== undefined) watch(context, object, news);
+  return h(
+    'div',
+    {},
+    heading(kind.name, id),
+    object === undefined ? undefined : facts(object),
+    found instanceof Node ? found : undefined,
+    news,
+    h(
+      'nav',
+      { class: 'tabs', 'aria-label': 'Parts' },
+      tabs.map(({ name }) =>
+        h(
+          'a',
+          { href: hashOf(place, { tab: name }), 'aria-current': name === tab.name ? 'page' : undefined },
+          capital(name),
+        ),
+      ),
+    ),
+    h('section', { 'aria-label': capital(tab.name) }, await Promise.resolve(tab.draw()).catch(failureNote)),
+  );
+}
+
+/** @param {string} kindName @param {string} id */
+function heading(kindName, id) {
+  return h('h1', { tabindex: '-1' }, h('small', {}, `${kindName} `), id);
+}
+
+/** @param {StoredObject} object */
+function facts({ data }) {
+  const moment = memberText(data, 'last_modified');
+  return h('p', { class: 'hint' }, `Changed ${formatTimestamp(moment)}`, h('code', {}, ` ${moment ?? ''}`));
+}
+
+/** The lists in an object. @param {Context} context @param {StoredObject | undefined} object @returns {readonly Tab[]} */
+function listTabs(context, object) {
+  const names = context.route.place.at(-1)?.kind.children ?? [];
+  return names.map((name) => ({
+    name: kinds[name].plural,
+    draw: async () =>
+      h('div', {}, createForm(context, kinds[name]), await objectList(context, kinds[name], object?.data)),
+  }));
+}
+
+/** What belongs to an object itself. @param {Context} context @param {StoredObject} object @returns {readonly Tab[]} */
+function objectTabs(context, object) {
+  const { capabilities } = context.service;
+  const isRecord = context.route.place.at(-1)?.kind.name === 'record';
+  return [
+    { name: 'attributes', draw: () => h('div', {}, editor(context, object), removeButton(context, object)) },
+    ...(isRecord && capabilities.has('attachments')
+      ? [{ name: 'file', draw: () => attachmentPanel(context, object) }]
+      : []),
+    { name: 'permissions', draw: () => permissionsEditor(context, object) },
+    ...(capabilities.has('history') ? [{ name: 'history', draw: () => historyList(context) }] : []),
+  ];
+}
+
+/** Tells when somebody else changes the object; what is being edited stays. @param {Context} context @param {StoredObject} object @param {HTMLElement} news */
+function watch(context, object, news) {
+  const { place } = context.route;
+  const last = place.at(-1);
+  if (last === undefined) return;
+  const id = displayText(memberText(object.data, 'id') ?? '""');
+  poll(context, async () => {
+    const query = new URLSearchParams({ _since: object.etag, id: `"${id}"` });
+    const path = listPathOf(place.slice(0, -1), last.kind);
+    const answer = await context.api.request('GET', path, { query, allowed: [401, 403] });
+    if (answer.status !== 200 || context.signal.aborted || news.hasChildNodes()) return;
+    const [change] = elementsOf(memberText(answer.text, 'data') ?? '[]');
+    if (change === undefined) return;
+    const isDeleted = memberText(change, 'deleted') === 'true';
+    news.append(
+      h(
+        'p',
+        { class: 'note' },
+        isDeleted ? 'Somebody else has deleted this. ' : 'Somebody else has changed this. ',
+        button('Show it as it is now', context.reload, { class: 'small' }),
+      ),
+    );
+  });
+}
