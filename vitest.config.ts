@@ -2,7 +2,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Tests that start processes and listen on ports; they run after the others, one file at a time, with more patience. */
-const processTests = ['cli', 'conformance', 'durability', 'examples', 'faults', 'process', 'sync'].map(
+const processTests = ['cli', 'conformance', 'console', 'durability', 'examples', 'faults', 'process', 'sync'].map(
   (room) => `test/${room}/**/*.test.ts`,
 );
 

@@ -95,7 +95,7 @@ async function show() {
   const hadFocus = outlet.contains(document.activeElement);
   fill(outlet, frame(context, view, signOut));
   const heading = outlet.querySelector('h1');
-  if (heading !== null) document.title = `${heading.textContent} · ${service.projectName}`;
+  if (heading !== null) document.title = `${heading.textContent} · Coffer`;
   if (hadFocus) heading?.focus();
 }
 

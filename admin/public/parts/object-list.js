@@ -31,8 +31,11 @@ export async function objectList(context, kind, parentData = '{}') {
   const path = listPathOf(place, kind);
   const parameters = listParameters(query);
   parameters.set('_limit', pageSize);
-  const head = await api.request('HEAD', path, { query: listParameters(query) });
-  const total = h('p', { class: 'total' }, totalOf(head.headers, kind));
+  const total = h('p', { class: 'total' });
+  const count = async () => {
+    const { headers } = await api.request('HEAD', path, { query: listParameters(query) });
+    total.textContent = totalOf(headers, kind);
+  };
   const given = fieldsOf(memberText(parentData, 'displayFields') ?? '');
   /** @type {readonly string[]} */
   let columns = [];
@@ -41,14 +44,15 @@ export async function objectList(context, kind, parentData = '{}') {
     columns = given.length > 0 ? given : columnsOf(page.rows);
     return page.rows.length === 0 ? emptyNote(kind, query) : table(context, kind, columns, page.rows);
   });
+  // After the list, whose refusal has words; an answer to HEAD has none.
+  await count();
   poll(context, async () => {
     // One entry, a tombstone perhaps, is enough to know that something has changed.
     const since = new URLSearchParams({ _since: list.etag(), _limit: '1' });
     const { text } = await api.request('GET', path, { query: since });
     if (signal.aborted || elementsOf(memberText(text, 'data') ?? '[]').length === 0) return;
-    const again = await api.request('HEAD', path, { query: listParameters(query) });
-    total.textContent = totalOf(again.headers, kind);
     await list.refresh();
+    await count();
     say('The list has changed and is shown anew.');
   });
   /** @param {URLSearchParams} next */

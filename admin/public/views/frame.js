@@ -20,7 +20,7 @@ export function frame({ service, api, route }, view, signOut) {
     h(
       'header',
       { class: 'top' },
-      h('a', { class: 'brand', href: '#/' }, service.projectName),
+      h('a', { class: 'brand', href: '#/' }, 'Coffer', h('small', {}, ` ${service.projectName}`)),
       h(
         'span',
         { class: 'who' },

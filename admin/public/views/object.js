@@ -74,8 +74,11 @@ function listTabs(context, object) {
   const names = context.route.place.at(-1)?.kind.children ?? [];
   return names.map((name) => ({
     name: kinds[name].plural,
-    draw: async () =>
-      h('div', {}, createForm(context, kinds[name]), await objectList(context, kinds[name], object?.data)),
+    draw: async () => {
+      // Who may not list may still be allowed to create.
+      const list = await objectList(context, kinds[name], object?.data).catch(failureNote);
+      return h('div', {}, createForm(context, kinds[name]), list);
+    },
   }));
 }
 

@@ -23,7 +23,7 @@ export function signInView({ service, complaint, enter }) {
   return h(
     'main',
     { class: 'door' },
-    h('h1', { tabindex: '-1' }, service.projectName),
+    h('h1', { tabindex: '-1' }, 'Sign in'),
     complaint === undefined ? undefined : h('p', { class: 'note bad', role: 'alert' }, complaint),
     ...service.providers.map((provider) =>
       button(`Sign in with ${provider.name}`, () => leaveFor(provider), { class: 'primary wide' }),
@@ -47,7 +47,11 @@ export function signInView({ service, complaint, enter }) {
       ),
       button('Look around without signing in', () => enter(undefined), { class: 'wide' }),
     ),
-    h('p', { class: 'hint' }, `Version ${service.version}. You stay signed in until this tab is closed.`),
+    h(
+      'p',
+      { class: 'hint' },
+      `This is ${service.projectName} ${service.version}. You stay signed in until this tab is closed.`,
+    ),
   );
 }
 
