@@ -92,20 +92,21 @@ async function busy(element, run) {
   }
 }
 
+let hints = 0;
+
 /**
  * An input or other field below its label.
  *
  * @param {string} label
  * @param {HTMLElement} control
- * @param {string} [hint]
+ * @param {string} [hint] read after the label, and no part of it
  * @returns {HTMLElement}
  */
 export function field(label, control, hint) {
-  return h(
-    'label',
-    { class: 'field' },
-    h('span', {}, label),
-    control,
-    hint === undefined ? undefined : h('small', {}, hint),
-  );
+  const named = h('label', {}, h('span', {}, label), control);
+  if (hint === undefined) return h('div', { class: 'field' }, named);
+  hints += 1;
+  const id = `hint-${hints}`;
+  control.setAttribute('aria-describedby', id);
+  return h('div', { class: 'field' }, named, h('small', { id }, hint));
 }

@@ -15,6 +15,7 @@ import { signInView } from './views/sign-in.js';
 
 const outlet = document.getElementById('app') ?? document.body;
 const status = document.getElementById('status');
+const sayingMilliseconds = 6000;
 
 let api = new Api(undefined);
 /** @type {import('./context.js').Service | undefined} */
@@ -23,10 +24,15 @@ let browsing = false;
 let left = new AbortController();
 let shownHash = '';
 let isDirty = () => false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let sayingTimer;
 
 /** Tells something that needs no answer. @param {string} text */
 function say(text) {
-  if (status !== null) status.textContent = text;
+  if (status === null) return;
+  status.textContent = text;
+  clearTimeout(sayingTimer);
+  sayingTimer = setTimeout(() => status.replaceChildren(), sayingMilliseconds);
 }
 
 /** Signs in with what the tab remembers, or shows how. */

@@ -49,7 +49,7 @@ export class Visitor {
   }
 
   /** Signs in with a name and the password that test clients have. */
-  async signIn(name: string, password = 'secret'): Promise<void> {
+  async signIn(name: string, password = `secret of ${name}`): Promise<void> {
     await this.page.getByLabel('Name').fill(name);
     await this.page.getByLabel('Password').fill(password);
     await this.page.getByLabel('Password').press('Enter');

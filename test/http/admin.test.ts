@@ -1,11 +1,12 @@
-// The web console: files of a folder, and nothing outside of it.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+// The web console, our own or another one: files of a folder, and nothing outside of it.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readVersion } from '../../src/settings/version.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
 
-describe('The web console', () => {
+describe('Another web console', () => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-admin-'));
   const root = join(folder, 'build');
   const image = Uint8Array.from({ length: 256 }, (_byte, index) => index);
@@ -116,5 +117,72 @@ describe('The web console', () => {
     expect(await bare.request('GET', '/v1/admin/')).toMatchObject({ status: 307 });
     expect(await bare.request('GET', '/v1/admin')).toMatchObject({ status: 404, body: { errno: 111 } });
     await bare.close();
+  });
+});
+
+describe('The web console of the package', () => {
+  const root = join(import.meta.dirname, '..', '..', 'admin', 'public');
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({ settings: { includes: 'admin' } });
+  });
+  afterAll(() => service.close());
+
+  it('is a page with a policy that runs its own files and nothing else.', async () => {
+    const location = `${service.origin}/v1/admin/`;
+    expect(await service.request('GET', '/v1/admin')).toMatchObject({ status: 307, headers: { location } });
+    const page = await service.request('GET', '/v1/admin/');
+    expect(page).toMatchObject({ status: 200, text: readFileSync(join(root, 'index.html'), 'utf8') });
+    expect(page.headers['content-type']).toMatch(/^text\/html/);
+    const policy = page.headers['content-security-policy'];
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(page.headers['referrer-policy']).toBe('no-referrer');
+  });
+
+  it('has every file it is made of, with its type.', async () => {
+    const names = readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names) {
+      const { status, headers, text } = await service.request('GET', `/v1/admin/${name}`);
+      expect([name, status, text]).toEqual([name, 200, readFileSync(join(root, name), 'utf8')]);
+      expect(headers['content-type']).toMatch(/javascript|text\/css|text\/html|image\/svg/);
+    }
+  });
+
+  it.each([
+    '/v1/admin/tsconfig.json',
+    '/v1/admin/../tsconfig.json',
+    '/v1/admin/%2e%2e/tsconfig.json',
+    '/v1/admin/..%2f..%2fpackage.json',
+    '/v1/admin/parts',
+    '/v1/admin/parts/..%2f..%2ftsconfig.json',
+  ])('has nothing at %s.', async (path) => {
+    const { status, text } = await service.request('GET', path);
+    expect([307, 404]).toContain(status);
+    expect(text).not.toContain('compilerOptions');
+  });
+
+  it('is a capability, with the version of the service.', async () => {
+    const { body } = await service.request('GET', '/v1/');
+    expect(body).toMatchObject({ capabilities: { admin: { version: readVersion() }, permissions_endpoint: {} } });
+  });
+
+  it('makes no markup of data and names no other origin.', () => {
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(?:js|css|html)$/.test(name),
+    );
+    for (const name of files) {
+      const text = readFileSync(join(root, name), 'utf8');
+      expect([name, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|style=/.exec(text)]).toEqual([
+        name,
+        null,
+      ]);
+      expect([name, /https?:\/\/(?!www\.w3\.org)/.exec(text)]).toEqual([name, null]);
+    }
   });
 });

@@ -53,7 +53,7 @@ export function attachmentPanel(context, object) {
     form(
       upload,
       { class: 'row' },
-      field(known === undefined ? 'File' : 'Another file in its place', file),
+      field(known === undefined ? 'Choose a file' : 'Choose another file in its place', file),
       h('button', { type: 'submit', class: 'primary' }, 'Upload'),
     ),
     failures,

@@ -1,4 +1,5 @@
 // The first view: the buckets somebody may see.
+import { failureNote } from '../context.js';
 import { field, form, h } from '../dom.js';
 import { displayText, memberText } from '../json-text.js';
 import { loadPage } from '../objects.js';
@@ -15,7 +16,10 @@ const pageLimit = 10;
 export async function homeView(context) {
   const { capabilities, userId } = context.service;
   const knowsPermissions = capabilities.has('permissions_endpoint') && userId !== undefined;
-  const buckets = knowsPermissions ? await bucketsByPermissions(context) : await objectList(context, kinds.bucket);
+  // Who may not list buckets opens one by its id.
+  const buckets = await (knowsPermissions ? bucketsByPermissions(context) : objectList(context, kinds.bucket)).catch(
+    failureNote,
+  );
   const id = h('input', { required: true, autocomplete: 'off', spellcheck: 'false' });
   return h(
     'div',
