@@ -25,8 +25,11 @@ const checks = [
   { name: 'build', title: 'Build and types of src (tsc)', run: () => command('tsc', ['--build']) },
   {
     name: 'types',
-    title: 'Types of tests and scripts (tsc)',
-    run: () => command('tsc', ['--project', 'test/tsconfig.json']),
+    title: 'Types of tests, scripts and the console (tsc)',
+    run: async () => {
+      const outcome = await command('tsc', ['--project', 'test/tsconfig.json']);
+      return outcome.ok ? command('tsc', ['--project', 'admin/tsconfig.json']) : outcome;
+    },
   },
   { name: 'lint', title: 'Lint with types and import cycles (oxlint)', run: () => command('oxlint', ['--type-aware']) },
   { name: 'test', title: 'Architecture and all tests (vitest)', run: runTests },
