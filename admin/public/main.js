@@ -90,8 +90,11 @@ async function show() {
     route: route ?? { place: [], query: new URLSearchParams() },
     signal,
     say,
-    reload: () => void show(),
-    guard: (isChanged) => (isDirty = isChanged),
+    // What a view that was left finishes late concerns nobody any more.
+    reload: () => void (signal.aborted ? undefined : reload()),
+    guard: (isChanged) => {
+      if (!signal.aborted) isDirty = isChanged;
+    },
   };
   const view = await (route === undefined
     ? Promise.resolve(h('p', { class: 'note' }, 'There is no such page.'))
@@ -105,12 +108,27 @@ async function show() {
   if (hadFocus) heading?.focus();
 }
 
+/** Shows the view anew. */
+async function reload() {
+  if (await mayLeave()) await show();
+}
+
+/** Whether nothing would be lost, or somebody agrees to lose it. @returns {Promise<boolean>} */
+async function mayLeave() {
+  if (!isDirty()) return true;
+  const text = 'What you have changed here is lost.';
+  const isAgreed = await ask({ title: 'Leave without saving?', text, yes: 'Leave', no: 'Stay' });
+  if (isAgreed) isDirty = () => false;
+  return isAgreed;
+}
+
 /** Forgets the session and everything that is on the page. */
-function signOut() {
+async function signOut() {
+  if (!(await mayLeave())) return;
   writeSession(undefined);
   browsing = false;
   location.hash = '#/';
-  void start();
+  await start();
 }
 
 /** Follows the address, unless something would be lost and somebody wants to keep it. */
@@ -121,18 +139,7 @@ async function follow() {
     const wanted = location.hash;
     history.replaceState(null, '', shownHash === '' ? '#/' : shownHash);
     shownHash = location.hash;
-    if (
-      !(await ask({
-        title: 'Leave without saving?',
-        text: 'What you have changed here is lost.',
-        yes: 'Leave',
-        no: 'Stay',
-      }))
-    ) {
-      return;
-    }
-    isDirty = () => false;
-    location.hash = wanted;
+    if (await mayLeave()) location.hash = wanted;
     return;
   }
   if (service !== undefined && (api.authorization !== undefined || browsing)) await show();

@@ -195,7 +195,7 @@ describe('The console in a browser', () => {
   it('changes permissions.', async () => {
     await makeRecords({});
     await visitor.signIn('alice');
-    await visitor.go(`${collectionView}?tab=permissions`);
+    await visitor.go(`${collectionView}?_tab=permissions`);
     await page.getByLabel('read', { exact: true }).fill('account:bob\n\n  account:zoe ');
     await page.getByRole('button', { name: 'Add everyone', exact: true }).nth(2).click();
     await press('Save permissions');
@@ -217,7 +217,7 @@ describe('The console in a browser', () => {
     await press('Delete');
     await text('There are no records here that you may see.').waitFor();
     expect((await alice.request('GET', `${collection}/records/bread`)).status).toBe(404);
-    await visitor.go('#/buckets/kitchen?tab=attributes');
+    await visitor.go('#/buckets/kitchen?_tab=attributes');
     await press('Delete this bucket');
     expect(await page.getByRole('button', { name: 'Delete everything' }).isDisabled()).toBe(true);
     await page.getByLabel('Type kitchen to go on').fill('kitchen');
@@ -232,6 +232,12 @@ describe('The console in a browser', () => {
     await visitor.go(`${collectionView}/records/bread`);
     await editor().fill('{"half": true}');
     await page.getByRole('link', { name: 'recipes' }).click();
+    await press('Stay');
+    await press('Sign out');
+    await press('Stay');
+    await alice.request('PUT', `${collection}/records/bread`, { body: { data: { title: 'theirs' } } });
+    await visitor.lookAgain();
+    await press('Show it as it is now');
     await press('Stay');
     expect(await editor().inputValue()).toBe('{"half": true}');
     await page.getByRole('link', { name: 'recipes' }).click();
@@ -249,7 +255,7 @@ describe('The console in a browser', () => {
     await page.getByRole('columnheader', { name: hostile }).waitFor();
     await visitor.go(`${collectionView}?like_title=${encodeURIComponent(hostile)}`);
     await text('1 record').waitFor();
-    await visitor.go(`${collectionView}/records/evil?tab=history`);
+    await visitor.go(`${collectionView}/records/evil?_tab=history`);
     await page.locator('summary').first().click();
     await page.locator('pre').getByText(hostile).first().waitFor();
     await visitor.go(`${collectionView}/records/${encodeURIComponent(hostile)}`);
@@ -262,7 +268,7 @@ describe('The console in a browser', () => {
     const file = path.join(folder, 'note.txt');
     writeFileSync(file, 'flour and water');
     await visitor.signIn('alice');
-    await visitor.go(`${collectionView}/records/bread?tab=file`);
+    await visitor.go(`${collectionView}/records/bread?_tab=file`);
     await text('This record has no file.').waitFor();
     await page.getByLabel('Choose a file').setInputFiles(file);
     await press('Upload');

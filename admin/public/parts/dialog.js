@@ -33,7 +33,7 @@ export function choose(title, content, choices) {
   });
   document.body.append(dialog);
   dialog.showModal();
-  (choices.find(({ needs }) => needs !== undefined)?.needs ?? buttons[0])?.focus();
+  (choices.find(({ needs }) => needs !== undefined)?.needs ?? buttons[0])?.focus({ preventScroll: true });
   return promise;
 }
 

@@ -13,7 +13,7 @@ const operators = new Map([
 ]);
 
 /** Parameters of the page and not of the list. */
-const ofPage = ['tab'];
+const ofPage = ['_tab'];
 
 /** The parameters for the service. @param {URLSearchParams} query @returns {URLSearchParams} */
 export function listParameters(query) {
@@ -63,7 +63,7 @@ export function filterBar(query, columns, go) {
     next.append(`${operator.value}${name.value.trim()}`, value.value);
     go(next);
   };
-  const filters = [...query].filter(([key]) => !ofPage.includes(key) && !key.startsWith('_'));
+  const filters = [...query].filter(([key]) => !key.startsWith('_'));
   return h(
     'div',
     { class: 'filters' },

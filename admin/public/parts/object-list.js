@@ -68,7 +68,7 @@ function totalOf(headers, kind) {
 
 /** @param {Kind} kind @param {URLSearchParams} query */
 function emptyNote(kind, query) {
-  const isFiltered = [...query.keys()].some((key) => key !== 'tab' && !key.startsWith('_'));
+  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
   const text = isFiltered
     ? `No ${kind.plural} match these filters.`
     : `There are no ${kind.plural} here that you may see.`;
@@ -119,10 +119,16 @@ function tableRow(place, kind, columns, row) {
   );
 }
 
-/** The first few attributes that objects of the page have. @param {readonly string[]} rows @returns {readonly string[]} */
+/** The attributes that most objects of the page have. @param {readonly string[]} rows @returns {readonly string[]} */
 function columnsOf(rows) {
-  const keys = new Set(rows.flatMap((row) => membersOf(row).map(({ key }) => key)));
-  return [...keys].filter((key) => !['id', 'last_modified', 'schema'].includes(key)).slice(0, guessedColumns);
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { key } of rows.flatMap((row) => membersOf(row))) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return [...counts]
+    .filter(([key]) => !['id', 'last_modified', 'schema'].includes(key))
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, guessedColumns)
+    .map(([key]) => key);
 }
 
 /** @param {string} text @returns {readonly string[]} */

@@ -26,11 +26,13 @@ export async function pagedList({ api }, path, query, draw) {
   };
   /** @param {() => void} step */
   const turn = async (step) => {
+    const before = [...trail];
     step();
     try {
       await go();
       element.querySelector('table')?.focus();
     } catch (error) {
+      trail.splice(0, trail.length, ...before);
       element.append(failureNote(error));
     }
   };

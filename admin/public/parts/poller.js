@@ -9,6 +9,7 @@ const pauseMilliseconds = 5000;
  * @param {() => Promise<void>} look
  */
 export function poll({ api, signal, say }, look) {
+  if (signal.aborted) return;
   let isLooking = false;
   let isFailing = false;
   const turn = async () => {

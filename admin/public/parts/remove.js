@@ -36,7 +36,7 @@ export function removeButton(context, object) {
       await context.api.request('DELETE', pathOf(place), { headers: { 'If-Match': object.etag } });
       context.say(`The ${name} ${id} is deleted.`);
       context.guard(() => false);
-      location.hash = hashOf(place.slice(0, -1), name === 'group' ? { tab: 'groups' } : {});
+      location.hash = hashOf(place.slice(0, -1), name === 'group' ? { _tab: 'groups' } : {});
     });
   return h('div', { class: 'remove' }, button(`Delete this ${name}`, remove, { class: 'danger' }), failures);
 }

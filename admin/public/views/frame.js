@@ -5,7 +5,7 @@ import { hashOf } from '../places.js';
 /**
  * @param {import('../context.js').Context} context
  * @param {Node} view
- * @param {() => void} signOut
+ * @param {() => unknown} signOut
  * @returns {readonly Node[]}
  */
 export function frame({ service, api, route }, view, signOut) {
@@ -25,7 +25,7 @@ export function frame({ service, api, route }, view, signOut) {
         'span',
         { class: 'who' },
         h('span', { class: 'user', title: service.userId }, service.userId ?? 'Not signed in'),
-        h('button', { type: 'button', class: 'small', onclick: signOut }, signedIn ? 'Sign out' : 'Sign in'),
+        h('button', { type: 'button', class: 'small', onclick: () => signOut() }, signedIn ? 'Sign out' : 'Sign in'),
       ),
     ),
     h(

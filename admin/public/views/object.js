@@ -32,7 +32,7 @@ export async function objectView(context) {
   );
   const object = found instanceof Node ? undefined : found;
   const tabs = [...listTabs(context, object), ...(object === undefined ? [] : objectTabs(context, object))];
-  const tab = tabs.find(({ name }) => name === query.get('tab')) ?? tabs[0];
+  const tab = tabs.find(({ name }) => name === query.get('_tab')) ?? tabs[0];
   if (tab === undefined) return h('div', {}, heading(kind.name, id), found instanceof Node ? found : undefined);
   const news = h('div', { 'aria-live': 'polite' });
   if (object !== undefined) watch(context, object, news);
@@ -49,7 +49,7 @@ export async function objectView(context) {
       tabs.map(({ name }) =>
         h(
           'a',
-          { href: hashOf(place, { tab: name }), 'aria-current': name === tab.name ? 'page' : undefined },
+          { href: hashOf(place, { _tab: name }), 'aria-current': name === tab.name ? 'page' : undefined },
           capital(name),
         ),
       ),
