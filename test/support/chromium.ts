@@ -72,7 +72,11 @@ async function unpack(): Promise<Program> {
   const libraries = path.join(folder, 'usr', 'lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
   return {
     path: path.join(folder, 'usr', 'lib', 'chromium', 'chromium'),
-    environment: { LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: path.join(folder, 'etc', 'fonts') },
+    // Some keep libraries in folders of their own, which the system would know.
+    environment: {
+      LD_LIBRARY_PATH: [libraries, path.join(libraries, 'pulseaudio')].join(path.delimiter),
+      FONTCONFIG_PATH: path.join(folder, 'etc', 'fonts'),
+    },
   };
 }
 
