@@ -4,6 +4,7 @@ import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
+import { emailer } from '../plugins/emailer/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { openid } from '../plugins/openid/index.ts';
 import { prometheus } from '../plugins/prometheus/index.ts';
@@ -17,6 +18,7 @@ export const builtInPlugins: readonly Plugin[] = [
   admin,
   changes,
   defaultBucket,
+  emailer,
   flush,
   openid,
   prometheus,

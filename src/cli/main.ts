@@ -10,6 +10,7 @@ import { flushCacheCommand } from './commands/flush-cache.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { sendEmailCommand } from './commands/send-email.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
@@ -45,6 +46,7 @@ function createProgram(): Command {
     copyCommand(),
     deleteCollectionCommand(),
     createUserCommand(),
+    sendEmailCommand(),
     webhooksCommand(),
   ];
   for (const command of commands) {

@@ -17,6 +17,7 @@ const commands = [
   'delete-collection',
   'copy',
   'create-user',
+  'send-email',
   'webhooks',
 ];
 
