@@ -7,7 +7,7 @@ import { coreSettings } from './table.ts';
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
   readonly backend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
-  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
+  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis' | 'memcached';
   readonly host: string;
   readonly port: number;
 }
