@@ -87,6 +87,13 @@ describe('coffer init', () => {
     expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['memory', '0.0.0.0']);
   });
 
+  test('names the server of a memcached cache.', async () => {
+    const cwd = workingFolder();
+    expect((await run(['init', '--cache-backend', 'memcached'], { cwd })).code).toBe(0);
+    const settings = loadSettings({ cwd, environment: {} });
+    expect([settings.get('cache_backend'), settings.get('cache_hosts')]).toEqual(['memcached', ['127.0.0.1:11211']]);
+  });
+
   test('writes where the environment says.', async () => {
     const cwd = workingFolder();
     expect((await run(['init'], { cwd, environment: { SVC_INI: 'there.ini' } })).code).toBe(0);

@@ -1,4 +1,4 @@
-// Real memcached servers for tests, on free ports. TEST_MEMCACHED_BINARY names a program to use.
+// Real memcached servers for tests: found on the machine, or fetched once from Debian's archive, and started on free ports. TEST_MEMCACHED_BINARY names a program to use.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
