@@ -5,6 +5,7 @@ import { readVersion } from '../settings/version.ts';
 import { copyCommand } from './commands/copy.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
+import { importCommand } from './commands/import.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
@@ -39,6 +40,7 @@ function createProgram(): Command {
     flushCacheCommand(),
     purgeDeletedCommand(),
     copyCommand(),
+    importCommand(),
     deleteCollectionCommand(),
   ];
   for (const command of commands) {
