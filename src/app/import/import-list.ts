@@ -21,8 +21,10 @@ export interface ListReport {
   readonly unseen: readonly string[];
   /** What cannot be kept, or not be told, by name. */
   readonly problems: readonly string[];
-  /** Ids of the live objects, of lists that have others below them or members in them. */
+  /** The live objects, of lists that have others below them or members in them. */
   readonly objects: readonly StoredObject[];
+  /** URIs of objects that the target has and the source does not show to this user. */
+  readonly hidden: readonly string[];
 }
 
 export interface ListWork {
@@ -191,9 +193,10 @@ async function settle(
   for (const [index, id] of doubtful.entries()) {
     const answer = answers[index];
     if (answer?.is === 'there') continue;
-    if (answer?.is === 'hidden')
+    if (answer?.is === 'hidden') {
+      findings.hidden.push(list.uriOf(id));
       findings.differ(`the source does not show ${id} (${answer.status}), which the target has`);
-    else {
+    } else {
       changes.push({ gone: id });
       findings.compareExtra(id, steps.find(({ theirs }) => theirs?.id === id)?.theirs);
     }
@@ -267,6 +270,7 @@ class Findings {
   #different = 0;
   #refusedLive = 0;
   readonly unseen: string[] = [];
+  readonly hidden: string[] = [];
   /** Of the source, as its last page told it. */
   timestamp: number | undefined;
 
@@ -307,7 +311,7 @@ class Findings {
     const more = this.#different - this.#differences.length;
     const differences = [...this.#differences, ...(more > 0 ? [`${more} more are different`] : [])];
     const compared = { name: this.#list.name, source: this.#side('source'), target: this.#side('target'), differences };
-    return { compared, unseen: this.unseen, problems: this.#problems, objects: this.#objects };
+    return { compared, unseen: this.unseen, hidden: this.hidden, problems: this.#problems, objects: this.#objects };
   }
 
   #add(side: 'source' | 'target', entry: StoredEntry, permissions: string | undefined): void {

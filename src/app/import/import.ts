@@ -1,7 +1,6 @@
 // Imports everything that a running server of the protocol shows to one user, over its HTTP API, and compares both sides.
 import type { Settings } from '../../settings/settings.ts';
 import type { Stores } from '../../engine/session.ts';
-import type { StoredObject } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';
@@ -74,7 +73,7 @@ class Import {
   readonly #compared: { readonly kind: string; readonly compared: Compared }[] = [];
   readonly #unseen: string[] = [];
   readonly #problems: string[] = [];
-  readonly #memberships: ExpectedMemberships;
+  readonly #memberships = new ExpectedMemberships();
   #read = 0;
   #total = 0;
 
@@ -83,10 +82,6 @@ class Import {
     this.#target = target;
     this.#root = root;
     this.#options = options;
-    const { buckets } = options;
-    this.#memberships = new ExpectedMemberships(
-      (group) => buckets === undefined || buckets.includes(group.split('/')[2] ?? ''),
-    );
   }
 
   async run(): Promise<ImportResult> {
@@ -94,7 +89,7 @@ class Import {
     if (withHistory === true && !this.#root.capabilities.has('history')) {
       throw new ImportRefused('the source keeps no history');
     }
-    const found = await this.#bring(bucketList, wanted);
+    const { objects: found } = await this.#bring(bucketList, wanted);
     const ids = found.map(({ id }) => id);
     const missing = (wanted ?? []).filter((id) => !ids.includes(id));
     if (missing.length > 0) {
@@ -103,8 +98,9 @@ class Import {
     const records: SourceList[] = [];
     await inParallel(ids, from.concurrency, async (bucket) => {
       const groups = groupList(bucket);
-      for (const group of await this.#bring(groups)) this.#memberships.add(groups.uriOf(group.id), group);
-      for (const { id } of await this.#bring(collectionList(bucket))) records.push(recordList(bucket, id));
+      this.#memberships.addBucket(bucket, groups, await this.#bring(groups));
+      const { objects: collections } = await this.#bring(collectionList(bucket));
+      records.push(...collections.map(({ id }) => recordList(bucket, id)));
       if (withHistory === true) records.push(historyList(bucket));
     });
     await inParallel(records, from.concurrency, async (list) => void (await this.#bring(list)));
@@ -135,7 +131,7 @@ class Import {
     return Array.from(kinds.values(), (summary) => summary.result());
   }
 
-  async #bring(list: SourceList, only?: readonly string[]): Promise<readonly StoredObject[]> {
+  async #bring(list: SourceList, only?: readonly string[]): Promise<ListReport> {
     const state = await this.#source.state(list);
     this.#total += (state?.total ?? 0) * (this.#options.mode === 'verify' ? 1 : 2);
     const work = {
@@ -150,7 +146,7 @@ class Import {
     };
     const report = this.#options.mode === 'verify' ? await compareList(work) : await importList(work);
     this.#note(list, report);
-    return report.objects;
+    return report;
   }
 
   #note({ kind }: SourceList, { compared, unseen, problems }: ListReport): void {

@@ -5,18 +5,23 @@ import type { StoredObject } from '../../core/objects/stored.ts';
 import { inUnit } from '../copy/units.ts';
 import { walkMemberships } from '../copy/walk.ts';
 import type { Compared, Side } from '../copy/verify.ts';
+import type { ListReport } from './import-list.ts';
+import type { SourceList } from './lists.ts';
 
 /** Users and the groups they are in. */
 export class ExpectedMemberships {
   readonly #groupsOf = new Map<string, Set<string>>();
-  /** Which groups the import is about. */
-  readonly #isOurs: (group: string) => boolean;
+  readonly #buckets = new Set<string>();
+  readonly #hidden = new Set<string>();
 
-  constructor(isOurs: (group: string) => boolean) {
-    this.#isOurs = isOurs;
+  /** All groups of a bucket; those that the source has and does not show stay as they are. */
+  addBucket(bucket: string, groups: SourceList, { objects, hidden }: ListReport): void {
+    this.#buckets.add(bucket);
+    for (const uri of hidden) this.#hidden.add(uri);
+    for (const group of objects) this.#add(groups.uriOf(group.id), group);
   }
 
-  add(uri: string, group: StoredObject): void {
+  #add(uri: string, group: StoredObject): void {
     const members = getKey(group.attributes, 'members');
     if (!Array.isArray(members)) return;
     for (const member of members) {
@@ -72,7 +77,12 @@ export class ExpectedMemberships {
   }
 
   #ownGroups({ principals }: Memberships): ReadonlySet<string> {
-    return new Set(principals.filter((principal) => isGroup.test(principal) && this.#isOurs(principal)));
+    return new Set(
+      principals.filter((principal) => {
+        const bucket = groupForm.exec(principal)?.[1];
+        return bucket !== undefined && this.#buckets.has(bucket) && !this.#hidden.has(principal);
+      }),
+    );
   }
 }
 
@@ -82,6 +92,6 @@ interface Change {
   readonly isMissing: boolean;
 }
 
-const isGroup = /^\/buckets\/[^/]+\/groups\//;
+const groupForm = /^\/buckets\/([^/]+)\/groups\//;
 const changesAtOnce = 500;
 const maxNamed = 5;

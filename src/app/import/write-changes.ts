@@ -51,7 +51,12 @@ async function writeEntries(writer: StorageWriter, list: SourceList, { changes, 
 async function writePermissions(writer: PermissionWriter, list: SourceList, { changes }: Changes): Promise<void> {
   const deleted = deletedIds(changes).map(list.uriOf);
   if (deleted.length > 0) await writer.deleteObjectPermissions(deleted);
-  if (list.hasChildren) for (const uri of deleted) await writer.deletePermissionsBelow(uri);
+  if (list.hasChildren) {
+    for (const uri of deleted) {
+      await writer.deletePermissionsBelow(uri);
+      await writer.removePrincipalsBelow(`${uri}/groups/`);
+    }
+  }
   for (const change of changes) {
     if (!('put' in change) || isTombstone(change.put) || change.permissions === undefined) continue;
     const { put, permissions, known } = change;
