@@ -23,10 +23,10 @@ export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
 }
 
-type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
+export type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
 
 /** Backends of one database share it, and with it their transactions. */
-class BackendOpener {
+export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #postgresql: PostgresqlOpener;
@@ -164,7 +164,7 @@ function sqlitePath(url: string | undefined): string {
   return file;
 }
 
-async function openMemory(clock: Clock): Promise<OpenDatabase> {
+export async function openMemory(clock: Clock): Promise<OpenDatabase> {
   const { createMemoryDatabase } = await import('../backends/memory/database.ts');
   const { createMemoryStorage } = await import('../backends/memory/storage.ts');
   const { createMemoryPermission } = await import('../backends/memory/permission.ts');
@@ -176,7 +176,7 @@ async function openMemory(clock: Clock): Promise<OpenDatabase> {
   };
 }
 
-async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
+export async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
   const { createMemoryCache } = await import('../backends/memory/cache.ts');
   return createMemoryCache({
     clock,

@@ -74,7 +74,7 @@ export function redirectOptions(settings: Settings): RedirectOptions {
   };
 }
 
-export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'dispatcher' | 'logger'> {
+export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> {
   return {
     json: { maxDepth: settings.get('max_json_depth') },
     bodyLimitBytes: settings.get('max_body_size'),

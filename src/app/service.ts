@@ -15,7 +15,8 @@ import { Cors } from '../http/cors.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { createRouter } from '../http/router.ts';
-import { runRequest, type RunnerOptions } from '../http/runner.ts';
+import { respond } from '../http/respond-observed.ts';
+import type { RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
@@ -25,6 +26,7 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
 import { messageOf } from './modules.ts';
+import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { prepareSchemas } from './schemas.ts';
@@ -67,10 +69,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
-    return await assemble({ settings, logger, clock }, plugins, backends).catch(async (error: unknown) => {
-      await backends.close();
-      throw error;
-    });
+    const observation = await openObservation(settings, logger, plugins);
+    const core = { settings, logger, clock };
+    return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
+      async (error: unknown) => {
+        await observation.close();
+        await backends.close();
+        throw error;
+      },
+    );
   } finally {
     for (const warning of settings.warnings) logger.warn(warning);
   }
@@ -88,10 +95,16 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
   }
 }
 
-async function assemble(
+/**
+ * Puts a service together from what has been opened. It listens when told to.
+ *
+ * @throws Error when it cannot start as configured, saying what to change
+ */
+export async function assemble(
   { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
   plugins: readonly Plugin[],
   backends: OpenBackends,
+  observation: Observation,
 ): Promise<Service> {
   const { cache } = backends;
   const engine = engineOptions(settings, cache, clock);
@@ -102,8 +115,9 @@ async function assemble(
   const objects = new Objects(kinds, engine);
   const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
+  observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = createPolicies(host, parts);
+  const policies = observation.ofPolicies(createPolicies(host, parts));
 
   const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
   const resources = {
@@ -167,12 +181,19 @@ async function assemble(
   const runner: RunnerOptions = {
     dispatcher,
     stores: backends,
-    subscribers: new Subscribers([...parts.flatMap((part) => part.subscribers ?? []), ...listeners.subscribers]),
+    subscribers: new Subscribers([
+      ...observation.ofSubscribers(
+        'plugins',
+        parts.flatMap((part) => part.subscribers ?? []),
+      ),
+      ...observation.ofSubscribers('listeners', listeners.subscribers),
+    ]),
     policies,
     principals: parts.flatMap(({ principals }) => (principals === undefined ? [] : [principals])),
     logger,
+    observer: observation.observer,
   };
-  const server = createServer({ runner, dispatcher, logger, ...serverLimits(settings) });
+  const server = createServer({ runner, ...serverLimits(settings) });
   const stop = async (): Promise<void> => {
     await listeners.stop();
     for (const part of parts.toReversed()) await part.stop?.();
@@ -190,10 +211,11 @@ async function assemble(
       const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
       return `${address}${versionPrefix}/`;
     },
-    answer: async (request) => (await runRequest(runner, request)).response,
+    answer: (request) => respond(runner, request),
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
       await stop();
+      await observation.close();
       await backends.close();
     },
   };
@@ -210,7 +232,7 @@ async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[
   }
 }
 
-function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
+export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
 

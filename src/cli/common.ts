@@ -33,11 +33,12 @@ export function namedFile({ config, ini }: CommonOptions): string | undefined {
 export function loadWith(
   options: CommonOptions,
   overrides: Readonly<Record<string, string | undefined>> = {},
+  more: Pick<LoadOptions, 'keepsSecret'> = {},
 ): Settings {
   const level = options.debug === true ? 'debug' : options.quiet === true ? 'error' : undefined;
   const given = Object.entries({ ...overrides, log_level: level }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  const load: LoadOptions = { configFile: namedFile(options), overrides: Object.fromEntries(given) };
+  const load: LoadOptions = { configFile: namedFile(options), overrides: Object.fromEntries(given), ...more };
   return loadSettings(load);
 }

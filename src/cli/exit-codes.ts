@@ -6,6 +6,10 @@ export const exitCodes = {
   failed: 1,
   /** The command line itself is wrong. */
   usage: 2,
+  /** `check`: all is well once `coffer migrate` has run. */
+  checkMigrations: 3,
+  /** `check --strict`: it would start, but there is something to think about. */
+  checkWarnings: 4,
   deleteCollectionReadonly: 31,
   deleteCollectionBucketMissing: 32,
   deleteCollectionCollectionMissing: 33,

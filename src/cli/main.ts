@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
@@ -35,6 +36,7 @@ function createProgram(): Command {
   const commands = [
     startCommand(),
     initCommand(),
+    checkCommand(),
     migrateCommand(),
     versionCommand(),
     flushCacheCommand(),

@@ -1,5 +1,6 @@
 // The place that storage and permission backends keep their data in, and its transactions. Backends of one database
 // share one transaction, so that an object and its permissions are written together or not at all.
+import type { PoolState } from './observer.ts';
 
 /** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
 export interface Transaction {
@@ -23,6 +24,8 @@ export interface Abilities {
 }
 
 export interface Database {
+  /** How its connections are used at the moment, where it keeps several or makes callers wait. */
+  readonly poolState?: () => PoolState;
   /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`, `redis`. */
   readonly name: string;
   /** What the suites may take for granted, and operators rely on. */

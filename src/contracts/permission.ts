@@ -83,6 +83,11 @@ export interface PermissionReader {
   memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
+/**
+ * Writes inside one transaction; reads see the transaction's own writes. Calls take effect in the order in which they are
+ * made, also when nobody waits for one before making the next; those of the storage of the same transaction count among
+ * them, so that entries asked for behind the lock of a list are those that stand under it.
+ */
 export interface PermissionWriter extends PermissionReader {
   /** Gives the user a principal. Idempotent. */
   addUserPrincipal(userId: string, principal: string): Promise<void>;

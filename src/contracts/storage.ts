@@ -102,9 +102,17 @@ export interface StorageWriter extends StorageReader {
    * Stores a new object and removes the tombstone of that id.
    *
    * @param text compact JSON of the attributes, without `id` and `last_modified`
+   * @param options.isFresh the id was drawn just now from so many that nobody has to look whether it is taken, by an object
+   * or a tombstone; should it be, the unit of work may fail with TransactionConflict, and is run again with another one
    * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
    */
-  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject>;
+  create(
+    list: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    options?: { readonly isFresh?: boolean },
+  ): Promise<StoredObject>;
 
   /**
    * Replaces all attributes; creates when absent, removing the tombstone.

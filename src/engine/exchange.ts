@@ -27,6 +27,8 @@ export interface ServiceResponse {
    * by piece.
    */
   readonly body: ResponseBody;
+  /** Number of the error in the body, for logs; absent when it holds none. */
+  readonly errno?: number | undefined;
 }
 
 export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;

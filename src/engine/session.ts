@@ -65,6 +65,11 @@ export class Session {
     return !this.#stores.storage.database.abilities.durable;
   }
 
+  /** Whether storage and permissions are written in one transaction. */
+  get hasOneTransaction(): boolean {
+    return this.#stores.permission.database === this.#stores.storage.database;
+  }
+
   /** Opens the transaction when there is none yet, storage first. */
   async writer(): Promise<Writer> {
     if (this.#writer !== undefined) return this.#writer;

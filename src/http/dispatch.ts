@@ -14,6 +14,7 @@ import type { Alias } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
 import type { Identities } from './identity.ts';
+import { AnsweredRequest, Note } from './observed-request.ts';
 import { requireUsableTypes } from './negotiation.ts';
 import type { Announcements } from './announcements.ts';
 import type { Route, Router } from './router.ts';
@@ -23,6 +24,8 @@ import { locate, parseTarget, withoutTrailingSlash, type RedirectOptions, type T
 export interface Outer {
   readonly session: Session;
   readonly identities: Identities;
+  /** What is found out about the request, when somebody observes; entries of a batch have one each. */
+  readonly note?: Note | undefined;
 }
 
 export interface DispatchOptions {
@@ -69,6 +72,7 @@ export class Dispatcher {
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
       if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
+      if (outer.note !== undefined) outer.note.route = found.route;
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request.headers);
         return this.#finish(request, preflight, undefined);
@@ -81,6 +85,7 @@ export class Dispatcher {
       if (error instanceof TransactionConflict) throw error;
       response = errorResponse(error, request.id, errors, logger);
       if (response.status === 409) outer.session.doom();
+      if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);
   }
@@ -122,6 +127,7 @@ export class Dispatcher {
     const { cors, clock } = this.#options;
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
     const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
+    if (outer.note !== undefined) outer.note.caller = caller;
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
     const refusedOrigin = cors.checkOrigin(request.headers);
@@ -134,12 +140,32 @@ export class Dispatcher {
       caller,
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),
-      dispatch: (entry) => this.dispatch(entry, outer),
+      dispatch: (entry) => this.#dispatchEntry(entry, outer),
       authenticate: (entries) => outer.identities.prepare(entries.map(({ headers }) => headers)),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.
     return findOperation(endpoint, request.method)!.handle(context);
+  }
+
+  #dispatchEntry(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
+    return outer.note === undefined ? this.dispatch(request, outer) : this.#dispatchNoted(request, outer, outer.note);
+  }
+
+  async #dispatchNoted(request: ServiceRequest, outer: Outer, { observer, entries }: Note): Promise<ServiceResponse> {
+    const startedAt = performance.now();
+    const note = new Note(observer);
+    const work = async (): Promise<AnsweredRequest> => {
+      const response = await this.dispatch(request, { ...outer, note });
+      return new AnsweredRequest(request, response, note, startedAt);
+    };
+    const { method, headers } = request;
+    const answered = await (observer.enclose === undefined
+      ? work()
+      : observer.enclose({ kind: 'entry', method, headers }, work));
+    // A batch follows redirects: what comes next is the answer to the entry.
+    if (answered.status !== 307) entries.push(answered);
+    return answered.response;
   }
 
   async #resolveAlias(
@@ -168,13 +194,21 @@ export class Dispatcher {
     }
     if (request.method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     announcements.addTo(headers);
-    return { status: response.status, headers, body: response.body };
+    return { status: response.status, headers, body: response.body, errno: response.errno };
   }
 }
 
 /** Methods are text from outside: only those the endpoint names count. */
 function findOperation({ operations }: Endpoint, method: string): Operation | undefined {
   return Object.hasOwn(operations, method) ? operations[method as Method] : undefined;
+}
+
+function noteRefusal({ observer, route, caller }: Note, request: ServiceRequest, error: unknown): void {
+  if (!(error instanceof ServiceError) || (error.key !== 'forbidden' && error.key !== 'missingAuthToken')) return;
+  const { method, id: requestId } = request;
+  const permission = method === 'POST' ? 'create' : safeMethods.includes(method) ? 'read' : 'write';
+  const uri = (route?.endpoint.path ?? '').replaceAll(/\{(\w+)\}/g, (_, name: string) => route?.ids[name] ?? '');
+  observer.observe({ kind: 'refusal', permission, uri, userId: caller?.userId, requestId });
 }
 
 interface Found {

@@ -35,7 +35,7 @@ export function errorResponse(
   const headers: Record<string, string | readonly string[]> = { ...known.headers };
   if (status === 503 || status === 409) headers['Retry-After'] = String(options.retryAfterSeconds);
   if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;
-  return { status, headers, body: formatJson(body) };
+  return { status, headers, body: formatJson(body), errno: row.errno };
 }
 
 function asServiceError(error: unknown): ServiceError {

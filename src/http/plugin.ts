@@ -5,6 +5,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Observer } from '../contracts/observer.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
@@ -63,6 +64,8 @@ export interface PluginParts {
   readonly subscribers?: readonly Subscriber[];
   /** Implementations for `event_listeners.<name>.use`, by name. */
   readonly listeners?: Readonly<Record<string, ListenerFactory>>;
+  /** Is told of everything that happens. Calls to backends are measured only when the plugin `observes`. */
+  readonly observer?: Observer;
   /** Switches `GET /permissions` on. */
   readonly showsPermissions?: boolean;
   /** Added to the heartbeat, by name. */
@@ -80,6 +83,8 @@ export interface Plugin {
   readonly settings?: SettingsTable;
   /** Settings whose names hold ids, so that no table can list them. */
   readonly families?: readonly SettingsFamily[];
+  /** Whether it brings an observer that wants to know of calls to backends, which are measured then. */
+  readonly observes?: boolean;
   /** Called once, before the service listens. An error keeps the service from starting. */
   readonly setup: (host: PluginHost) => PluginParts | Promise<PluginParts>;
 }

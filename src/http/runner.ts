@@ -5,11 +5,13 @@ import { TransactionConflict } from '../contracts/errors.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Observer } from '../contracts/observer.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type PrincipalSource } from './identity.ts';
+import { Note } from './observed-request.ts';
 
 export interface RunnerOptions {
   readonly dispatcher: Dispatcher;
@@ -19,6 +21,8 @@ export interface RunnerOptions {
   readonly policies: readonly AuthenticationPolicy[];
   readonly principals: readonly PrincipalSource[];
   readonly logger: Logger;
+  /** Who looks on, if anybody does. */
+  readonly observer?: Observer | undefined;
 }
 
 const maxAttempts = 8;
@@ -27,24 +31,29 @@ export interface Answer {
   readonly response: ServiceResponse;
   /** Of the caller, for logs; `undefined` when anonymous or never asked for. */
   readonly userId: string | undefined;
+  /** What was found out on the way, when somebody observes. */
+  readonly note: Note | undefined;
 }
 
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
-  const { dispatcher, stores, subscribers, policies, principals, logger } = options;
+  const { dispatcher, stores, subscribers, policies, principals, logger, observer } = options;
   let contended: readonly ListKey[] = [];
   for (let attempt = 1; ;) {
     const session = new Session(stores, logger, { contended, subscribers });
     const identities = new Identities(policies, principals);
+    const note = observer === undefined ? undefined : new Note(observer);
     try {
-      const response = await fireEvents(session, await dispatcher.dispatch(request, { session, identities }), logger);
+      const dispatched = await dispatcher.dispatch(request, { session, identities, note });
+      const response = await fireEvents(session, dispatched, logger);
       await session.end(response.status < 500);
-      return { response, userId: identities.userId };
+      return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
       if (!(error instanceof TransactionConflict) || attempt === maxAttempts) {
-        return { response: dispatcher.refuse(request, error), userId: identities.userId };
+        return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
+      observer?.observe({ kind: 'retry', attempt });
       const known = contended.length;
       contended = union(contended, error.lists);
       // An attempt that has learned of another list does not count: a request can only touch so many.

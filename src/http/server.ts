@@ -5,19 +5,15 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { JsonLimits } from '../base/json.ts';
-import type { Logger } from '../contracts/logger.ts';
 import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
-import { logSummary } from './access-log.ts';
 import { Connections } from './connections.ts';
-import type { Dispatcher } from './dispatch.ts';
 import { compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
-import { runRequest, type RunnerOptions } from './runner.ts';
+import { respond, respondWithRefusal } from './respond-observed.ts';
+import type { RunnerOptions } from './runner.ts';
 
 export interface ServerOptions {
   readonly runner: RunnerOptions;
-  readonly dispatcher: Dispatcher;
-  readonly logger: Logger;
   readonly json: JsonLimits;
   readonly bodyLimitBytes: number;
   readonly headerLimitBytes: number;
@@ -94,11 +90,11 @@ function createShell(options: ServerOptions): FastifyInstance {
     answer(options, toRequest(request), request, reply);
   server.all('/', handle);
   server.setNotFoundHandler(handle);
-  server.setErrorHandler((error: { code?: string }, incoming, reply) => {
+  server.setErrorHandler(async (error: { code?: string }, incoming, reply) => {
     // The shell has demands on methods that nothing here serves; these are answered with 405 like all others.
     const request = toRequest(incoming);
     if (error.code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return answer(options, request, incoming, reply);
-    return send(reply, request, options.dispatcher.refuse(request, translate(error)));
+    return send(reply, request, await respondWithRefusal(options.runner, request, translate(error)));
   });
   // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
@@ -111,11 +107,9 @@ async function answer(
   incoming: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const started = performance.now();
-  if (!namesOneHost(incoming))
-    return send(reply, request, options.dispatcher.refuse(request, new ServiceError('badRequest')));
-  const { response, userId } = await runRequest(options.runner, request);
-  logSummary(options.logger, { request, response, userId, milliseconds: performance.now() - started });
+  const response = namesOneHost(incoming)
+    ? await respond(options.runner, request)
+    : await respondWithRefusal(options.runner, request, new ServiceError('badRequest'));
   return send(reply, request, response);
 }
 

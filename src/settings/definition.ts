@@ -57,6 +57,7 @@ export function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(formatValue).join(' ');
   if (typeof value === 'object')
     return 'text' in value && typeof value.text === 'string' ? value.text : JSON.stringify(value);
+  if (value === Infinity) return 'Inf';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

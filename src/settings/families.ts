@@ -67,6 +67,7 @@ const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^(?:json_renderer|logging_renderer|settings_prefix|tm\.annotate_user)$/,
     'it is about the inside of the reference server',
   ],
+  [/^statsd_backend$/, 'there is one implementation'],
   [/^initialization_sequence$/, 'the steps at start are fixed'],
   [/^transaction_per_request$/, 'every request is one transaction'],
   [/^(?:use|filter-with)$/, ''],

@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly environment?: Environment;
   /** Folder that default files and the data folder are looked for in. */
   readonly cwd?: string;
+  /** `false`: a start without configuration, whose secret is made at the first, is only looked at; see `profileLayer`. */
+  readonly keepsSecret?: boolean;
   /** Tables of plugins, checked together with the core's. */
   readonly tables?: readonly SettingsTable[];
 }
@@ -48,7 +50,7 @@ export const defaultFiles = [
  * @throws SettingsError naming everything that is wrong
  */
 export function loadSettings(options: LoadOptions = {}): Settings {
-  const { environment = process.env, cwd = process.cwd(), overrides = {}, tables = [] } = options;
+  const { environment = process.env, cwd = process.cwd(), overrides = {}, tables = [], keepsSecret = true } = options;
   const report: Report = { problems: [], warnings: [] };
   const path = findConfigFile({ configFile: options.configFile, environment, cwd }, report);
   const file = path === undefined ? undefined : readConfigFile(path);
@@ -63,7 +65,7 @@ export function loadSettings(options: LoadOptions = {}): Settings {
     ours,
     theirs,
     platformLayer(environment),
-    ...(file === undefined ? [profileLayer(cwd)] : layersOfFile(file, report)),
+    ...(file === undefined ? [profileLayer(cwd, { keepsSecret })] : layersOfFile(file, report)),
   ];
   return settle({ layers, environments: [ours, theirs], file, tables }, report);
 }
@@ -138,7 +140,7 @@ export function findNamedFile({ configFile, environment, cwd }: Place, report?: 
 }
 
 /** The named file, else a default one that is there. */
-function findConfigFile(place: Place, report: Report): string | undefined {
+export function findConfigFile(place: Place, report?: Report): string | undefined {
   return (
     findNamedFile(place, report) ?? defaultFiles.map((name) => join(place.cwd, name)).find((path) => existsSync(path))
   );

@@ -20,6 +20,11 @@ export class SettingsError extends Error {
     this.name = 'SettingsError';
     this.problems = problems;
   }
+
+  /** Each problem in a line of its own, without the title. */
+  get lines(): readonly string[] {
+    return this.problems.map(describeProblem);
+  }
 }
 
 function describeProblems(problems: readonly Problem[]): string {

@@ -1,6 +1,6 @@
 // What `coffer start` runs with when there is no configuration: safe, durable, and reachable from this machine only.
 // It is the lowest layer, so that the environment can change any of it.
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Given, Layer } from './layers.ts';
@@ -23,13 +23,21 @@ export const profileValues: Readonly<Record<string, string>> = {
   host: '127.0.0.1',
 };
 
-/** The profile as a layer. The secret is made, or read again, only when nothing above gives one. */
-export function profileLayer(cwd: string): Layer {
+/**
+ * The profile as a layer. The secret is made, or read again, only when nothing above gives one.
+ *
+ * @param options.keepsSecret `false`: a secret that is not there yet is made up and forgotten, and no file written
+ */
+export function profileLayer(cwd: string, { keepsSecret = true }: { readonly keepsSecret?: boolean } = {}): Layer {
   const from = 'profile without configuration';
   return {
     keys: [...Object.keys(profileValues), 'userid_hmac_secret'],
     find(key): Given | undefined {
-      if (key === 'userid_hmac_secret') return { name: key, text: readOrCreateSecret(join(cwd, dataFolder)), from };
+      if (key === 'userid_hmac_secret') {
+        const isThere = existsSync(join(cwd, dataFolder, secretFile));
+        const text = isThere || keepsSecret ? readOrCreateSecret(join(cwd, dataFolder)) : generateSecret();
+        return { name: key, text, from };
+      }
       return Object.hasOwn(profileValues, key) ? { name: key, text: profileValues[key]!, from } : undefined;
     },
   };

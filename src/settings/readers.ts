@@ -159,6 +159,21 @@ function parseArray(given: string): readonly string[] | 'malformed' | 'mixed' {
   return items;
 }
 
+/** Numbers in rising order, written like a list; `Inf` is the largest of all. */
+export function numberList(form: string): Reader<readonly number[]> {
+  const words = list(form);
+  return {
+    form,
+    read(given) {
+      const reading = words.read(given);
+      if (reading.kind !== 'value') return reading;
+      const all = reading.value.map((word) => (/^\+?inf(?:inity)?$/i.test(word) ? Infinity : Number(word)));
+      const isRising = all.every((each, index) => index === 0 || each > all[index - 1]!);
+      return all.length > 0 && isRising && !all.some(Number.isNaN) ? value(all) : wrong(form);
+    },
+  };
+}
+
 /** A list whose words are renamed one by one; the second part of an answer is a line for the log. */
 export function renamedList(
   rename: (word: string) => readonly [name: string, note?: string],

@@ -4,6 +4,7 @@ import type { SettingsTable, ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
+import { monitoringSettings } from './rows/monitoring.ts';
 import { postgresqlSettings } from './rows/postgresql.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
@@ -20,6 +21,7 @@ export const coreSettings = {
   ...inSection('CORS and caching', cachingSettings),
   ...inSection('Overload and end of service', overloadSettings),
   ...inSection('Logging', loggingSettings),
+  ...inSection('Monitoring', monitoringSettings),
 } satisfies SettingsTable;
 
 export type CoreTable = typeof coreSettings;

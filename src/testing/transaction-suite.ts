@@ -2,22 +2,17 @@
 // commit, one after the other where they touch the same list.
 import assert from 'node:assert/strict';
 import { IntegrityError } from '../contracts/errors.ts';
-import type { ObjectPermissions, PermissionWriter } from '../contracts/permission.ts';
-import type { StorageWriter } from '../contracts/storage.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
+import { callOrderCases } from './call-order.ts';
 import { holdingCases } from './holding.ts';
 import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
-import { inRolledBackUnit, inUnit } from './unit-of-work.ts';
+import { inRolledBackUnit, inUnitOf as unit, type Writers } from './unit-of-work.ts';
 
 const groups: ListKey = { kind: 'group', parent: '/buckets/food' };
 const uri = `${records.parent}/records/x`;
-
-interface Writers {
-  readonly storage: StorageWriter;
-  readonly permission: PermissionWriter;
-}
 
 /** The whole state that a case looks at, as readers outside any unit of work see it. */
 async function snapshot({ storage, permission }: TransactionContext): Promise<unknown> {
@@ -43,13 +38,6 @@ async function snapshot({ storage, permission }: TransactionContext): Promise<un
 function sorted(entries: readonly ObjectPermissions[]): unknown {
   return entries.map(
     (entry) => new Map(Object.entries(entry).map(([name, principals]) => [name, principals.toSorted()])),
-  );
-}
-
-function unit<T>(context: TransactionContext, work: (writers: Writers) => Promise<T>): Promise<T> {
-  const { database, storage, permission } = context;
-  return inUnit(database, (transaction) =>
-    work({ storage: storage.writer(transaction), permission: permission.writer(transaction) }),
   );
 }
 
@@ -394,6 +382,7 @@ export const transactionCases: readonly TransactionCase[] = [
   ...rollbacks,
   ...visibility,
   ...concurrency,
+  ...callOrderCases,
   ...holdingCases,
   ...severalParentsCases,
 ];

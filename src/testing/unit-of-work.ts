@@ -1,4 +1,7 @@
 // Runs work in a transaction the way the service does: committed when it succeeds, rolled back when it throws.
+import type { PermissionWriter } from '../contracts/permission.ts';
+import type { StorageWriter } from '../contracts/storage.ts';
+import type { TransactionContext } from './contract-case.ts';
 import type { Database, Transaction } from '../contracts/database.ts';
 
 /** Runs the work in a transaction of its own and commits it. */
@@ -26,4 +29,18 @@ export async function inRolledBackUnit(
   } finally {
     await transaction.rollback();
   }
+}
+
+/** Both writers of one transaction. */
+export interface Writers {
+  readonly storage: StorageWriter;
+  readonly permission: PermissionWriter;
+}
+
+/** Runs the work with the writers of one transaction and commits. */
+export function inUnitOf<T>(context: TransactionContext, work: (writers: Writers) => Promise<T>): Promise<T> {
+  const { database, storage, permission } = context;
+  return inUnit(database, (transaction) =>
+    work({ storage: storage.writer(transaction), permission: permission.writer(transaction) }),
+  );
 }

@@ -29,7 +29,7 @@ describe('the reference of the HTTP API', () => {
 
   beforeAll(async () => {
     service = await startTestService({
-      settings: { includes: 'default_bucket flush openid', experimental_permissions_endpoint: 'true' },
+      settings: { includes: 'default_bucket flush openid prometheus', experimental_permissions_endpoint: 'true' },
     });
     alice = service.asUser('alice');
   });

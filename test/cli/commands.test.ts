@@ -6,7 +6,17 @@ import { loadSettings } from '../../src/settings/load.ts';
 import { readVersion } from '../../src/settings/version.ts';
 import { run, workingFolder } from './process.ts';
 
-const commands = ['start', 'init', 'migrate', 'version', 'flush-cache', 'purge-deleted', 'delete-collection', 'copy'];
+const commands = [
+  'start',
+  'init',
+  'check',
+  'migrate',
+  'version',
+  'flush-cache',
+  'purge-deleted',
+  'delete-collection',
+  'copy',
+];
 
 describe('Help', () => {
   test('of the program lists every command and teaches with examples.', async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cloneDatabase } from '../support/postgresql.ts';
+import { backends, type Backend } from '../support/server-process.ts';
 
 const root = path.resolve(import.meta.dirname, '..', '..');
 const suite = path.resolve(
@@ -22,14 +23,7 @@ const countsFile = path.resolve(
 const minutes = 60_000;
 
 /** Settings profiles of plugins that this version does not have. */
-const missingProfiles: readonly string[] = [
-  'history',
-  'history_excluded',
-  'accounts',
-  'accounts_closed',
-  'prometheus',
-  'admin',
-];
+const missingProfiles: readonly string[] = ['history', 'history_excluded', 'accounts', 'accounts_closed', 'admin'];
 
 interface Report {
   readonly scenarios: readonly {
@@ -71,8 +65,8 @@ describe('the black-box scenarios of the protocol', () => {
     writeFileSync(countsFile, `${JSON.stringify(counts)}\n`);
   });
 
-  for (const backend of ['memory', 'sqlite', 'postgresql']) {
-    it(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
+  for (const backend of backends) {
+    it.concurrent(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
       const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
       const report = await runSuite(folder, backend, database?.url);
       await database?.drop();
@@ -94,7 +88,7 @@ describe('the black-box scenarios of the protocol', () => {
 });
 
 /** Runs all scenarios; a profile whose server does not start is in the report as failed. */
-function runSuite(folder: string, backend: string, url?: string): Promise<Report> {
+function runSuite(folder: string, backend: Backend, url?: string): Promise<Report> {
   const reportFile = path.join(folder, `${backend}.json`);
   const args = [suite, '--cmd', startCommand(folder, backend, url), '--report', reportFile];
   return new Promise((resolve, reject) => {
@@ -114,16 +108,19 @@ function runSuite(folder: string, backend: string, url?: string): Promise<Report
  *
  * @param url of a PostgreSQL database, which the servers of all profiles share: the scenarios leave each other alone
  */
-function startCommand(folder: string, backend: string, url?: string): string {
+function startCommand(folder: string, backend: Backend, url?: string): string {
   const config = path.join(folder, 'empty.ini');
   const run = (command: string): string =>
     [process.execPath, path.join(root, 'bin', 'coffer.js'), command, '--config', config].map(quote).join(' ');
   const start = `exec ${run('start')}`;
   if (backend === 'memory') return start;
-  const place = url === undefined ? '"$data/coffer.sqlite3"' : quote(url);
+  const redis = quote(process.env['TEST_REDIS_URL'] ?? '');
+  const place = { sqlite: '"$data/coffer.sqlite3"', postgresql: quote(url ?? ''), redis }[backend];
   const exports = ['STORAGE', 'PERMISSION', 'CACHE'].map(
     (kind) => `export SVC_${kind}_BACKEND=${backend} SVC_${kind}_URL=${place}`,
   );
+  // The Redis server is that of all tests; keys of its own are an empty store.
+  exports.push('export SVC_REDIS_PREFIX="$(basename "$data"):"');
   return [`data=$(mktemp -d ${quote(path.join(folder, 'data-XXXXXX'))})`, ...exports, start].join('; ');
 }
 

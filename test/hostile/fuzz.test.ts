@@ -7,7 +7,7 @@ import type { TestResponse, TestService } from '../../src/testing/service-client
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
 import { backends, requireDecent, startWatched } from './service.ts';
 
-const seconds = Number(process.env['COFFER_FUZZ_SECONDS'] ?? '8');
+const seconds = Number(process.env['COFFER_FUZZ_SECONDS'] ?? '6');
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
 
 describe.each(backends)('random requests on $name', (backend) => {

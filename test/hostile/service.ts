@@ -1,8 +1,9 @@
 // What the hostile tests share: a service whose unexpected errors are kept, and the promises every answer must keep.
 import { AssertionError } from 'node:assert';
 import type { Logger } from '../../src/contracts/logger.ts';
-import { testBackends, type TestBackend } from '../../src/testing/service-backends.ts';
+import type { TestBackend } from '../../src/testing/service-backends.ts';
 import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import { allBackends } from '../support/backends.ts';
 
 export const settings = {
   includes: 'default_bucket',
@@ -32,7 +33,7 @@ export async function startWatched(
   return { service: await backend.start({ settings: { ...settings, ...more }, logger }), errors };
 }
 
-export const backends: readonly TestBackend[] = testBackends;
+export const backends: readonly TestBackend[] = allBackends;
 
 const prototypeNames = Object.getOwnPropertyNames(Object.prototype).toSorted().join();
 

@@ -1,15 +1,20 @@
 // Several processes behind one port: they are exchanged, die and stop without users noticing.
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { basic, run, start, workingFolder, type LogLine, type RunningService } from '../cli/process.ts';
-import { postgresqlSettings } from '../support/backends.ts';
+import { databaseSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { startTraffic } from './traffic.ts';
 
 const authorization = basic('alice');
+
+/** Where several processes may keep their data together. */
+const backends = ['postgresql', 'redis'] as const;
+type Backend = (typeof backends)[number];
 
 interface Started extends RunningService {
   readonly cwd: string;
@@ -17,14 +22,27 @@ interface Started extends RunningService {
   configure(lines?: Readonly<Record<string, string>>): void;
 }
 
-async function startWorkers(count: number, more: Readonly<Record<string, string>> = {}): Promise<Started> {
+/** Settings of a store that is empty, and gone after the test or out of reach. */
+async function emptyStore(backend: Backend): Promise<Readonly<Record<string, string>>> {
+  if (backend === 'redis') {
+    const url = process.env['TEST_REDIS_URL'] ?? '';
+    return { ...databaseSettings('redis', url), redis_prefix: `workers-${randomUUID()}:` };
+  }
   const { url, drop } = await cloneDatabase();
   onTestFinished(drop);
+  return { ...databaseSettings('postgresql', url), storage_pool_size: '5' };
+}
+
+async function startWorkers(
+  count: number,
+  more: Readonly<Record<string, string>> = {},
+  backend: Backend = 'postgresql',
+): Promise<Started> {
+  const store = await emptyStore(backend);
   const cwd = workingFolder();
   const configure = (lines: Readonly<Record<string, string>> = {}): void => {
     const settings = {
-      ...postgresqlSettings(url),
-      storage_pool_size: '5',
+      ...store,
       userid_hmac_secret: 'secret of the tests',
       'multiauth.policies': 'basicauth',
       workers: String(count),
@@ -59,41 +77,48 @@ async function open(port: number): Promise<Socket> {
 }
 
 describe('coffer start --workers', () => {
-  test('serves from as many processes, and ends with 0 when it is told to stop.', async () => {
-    const service = await startWorkers(3);
-    expect(pidsOf(listening(service)).size).toBe(3);
-    expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
-    expect(pidsOf(listening(service))).not.toContain(service.pid);
-    await createList(service.url);
-    service.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-    expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(3);
-  });
+  test.each(backends)(
+    'on %s serves from as many processes, and ends with 0 when it is told to stop.',
+    async (backend) => {
+      const service = await startWorkers(3, {}, backend);
+      expect(pidsOf(listening(service)).size).toBe(3);
+      expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
+      expect(pidsOf(listening(service))).not.toContain(service.pid);
+      await createList(service.url);
+      service.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+      expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(3);
+    },
+  );
 
-  test('exchanges all workers under load, again and again, and no client notices.', { timeout: 120_000 }, async () => {
-    const service = await startWorkers(2);
-    await createList(service.url);
-    const traffic = startTraffic(service.url, authorization, { kept: 6, short: 4 });
-    const seen = new Set(pidsOf(listening(service)));
-    for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGHUP'] as const) {
-      const restarted = service.loggedNext('Restarted workers');
-      service.kill(signal);
-      await restarted;
-      const fresh = listening(service).slice(-2);
-      for (const { Pid } of fresh) {
-        expect(seen).not.toContain(Pid);
-        seen.add(Pid);
+  test.each(backends)(
+    'on %s exchanges all workers under load, again and again, and no client notices.',
+    { timeout: 120_000 },
+    async (backend) => {
+      const service = await startWorkers(2, {}, backend);
+      await createList(service.url);
+      const traffic = startTraffic(service.url, authorization, { kept: 6, short: 4 });
+      const seen = new Set(pidsOf(listening(service)));
+      for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGHUP'] as const) {
+        const restarted = service.loggedNext('Restarted workers');
+        service.kill(signal);
+        await restarted;
+        const fresh = listening(service).slice(-2);
+        for (const { Pid } of fresh) {
+          expect(seen).not.toContain(Pid);
+          seen.add(Pid);
+        }
       }
-    }
-    await traffic.stop();
-    expect(traffic.failures).toEqual([]);
-    expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
-    // Clients that are in use are told with an answer; that one is closed under a request is bad luck.
-    expect(traffic.reusesThatFailed).toBeLessThan(3);
-    expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
-    service.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-  });
+      await traffic.stop();
+      expect(traffic.failures).toEqual([]);
+      expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
+      // Clients that are in use are told with an answer; that one is closed under a request is bad luck.
+      expect(traffic.reusesThatFailed).toBeLessThan(3);
+      expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
+      service.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+    },
+  );
 
   test('tells clients with an idle connection by an answer that it ends, before closing it.', async () => {
     const service = await startWorkers(2);
@@ -115,19 +140,23 @@ describe('coffer start --workers', () => {
     expect(await service.ended).toBe(0);
   });
 
-  test('finishes what is in flight under load when it is told to stop.', { timeout: 120_000 }, async () => {
-    const service = await startWorkers(2);
-    await createList(service.url);
-    const traffic = startTraffic(service.url, authorization, { kept: 4, short: 0 });
-    while ([...traffic.statuses.values()].reduce((sum, n) => sum + n, 0) < 50) await new Promise(setImmediate);
-    service.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-    await traffic.stop();
-    expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
-    // Once nobody listens, new connections are refused, or reset when they came in that moment; nothing else may happen.
-    const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET/.test(failure);
-    expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
-  });
+  test.each(backends)(
+    'on %s finishes what is in flight under load when it is told to stop.',
+    { timeout: 120_000 },
+    async (backend) => {
+      const service = await startWorkers(2, {}, backend);
+      await createList(service.url);
+      const traffic = startTraffic(service.url, authorization, { kept: 4, short: 0 });
+      while ([...traffic.statuses.values()].reduce((sum, n) => sum + n, 0) < 50) await new Promise(setImmediate);
+      service.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+      await traffic.stop();
+      expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
+      // Once nobody listens, new connections are refused, or reset when they came in that moment; nothing else may happen.
+      const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET/.test(failure);
+      expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
+    },
+  );
 
   test('reads the configuration anew when workers are exchanged, their number as well.', async () => {
     const service = await startWorkers(2);
@@ -161,8 +190,8 @@ describe('coffer start --workers', () => {
     expect(await service.ended).toBe(0);
   });
 
-  test('replaces a worker that is killed, while others serve.', async () => {
-    const service = await startWorkers(2);
+  test.each(backends)('on %s replaces a worker that is killed, while others serve.', async (backend) => {
+    const service = await startWorkers(2, {}, backend);
     const [victim] = listening(service);
     process.kill(victim!.Pid, 'SIGKILL');
     expect((await service.logged('A worker died')).Fields).toMatchObject({ pid: victim!.Pid, signal: 'SIGKILL' });

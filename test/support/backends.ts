@@ -13,10 +13,15 @@ export function forEachBackend(declare: (backend: TestBackend) => void): void {
 
 /** Settings that put everything on one PostgreSQL database. */
 export function postgresqlSettings(url: string): Readonly<Record<string, string>> {
+  return databaseSettings('postgresql', url);
+}
+
+/** Settings that put everything in one place. */
+export function databaseSettings(backend: 'postgresql' | 'redis', url: string): Readonly<Record<string, string>> {
   const kinds = ['storage', 'permission', 'cache'];
   return Object.fromEntries(
     kinds.flatMap((kind) => [
-      [`${kind}_backend`, 'postgresql'],
+      [`${kind}_backend`, backend],
       [`${kind}_url`, url],
     ]),
   );

@@ -11,6 +11,8 @@ import pg from 'pg';
 
 const user = 'coffer';
 const startTimeoutMs = 30_000;
+/** The oldest major that is supported. */
+const oldestMajor = 13;
 
 interface Binaries {
   readonly initdb: string;
@@ -32,6 +34,17 @@ async function findBinaries(): Promise<Binaries> {
     if (installed === undefined) throw error;
     return binariesIn(installed);
   }
+}
+
+/** The oldest other major at hand: of the system, or fetched by `npm run test:servers`; `undefined` where there is none. */
+export function findOlderBinaries(newest: number): { readonly major: number; readonly folder: string } | undefined {
+  const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/postgresql');
+  const fetched = versionsIn(cache).map((folder) => path.join(folder, '..', 'native', 'bin'));
+  return [...fetched, ...versionsIn('/usr/lib/postgresql')]
+    .filter((folder) => existsSync(path.join(folder, 'initdb')))
+    .map((folder) => ({ folder, major: Number(/postgresql\/(\d+)/.exec(folder)?.[1]) }))
+    .filter(({ major }) => major >= oldestMajor && major < newest)
+    .toSorted((a, b) => a.major - b.major)[0];
 }
 
 function versionsIn(root: string): readonly string[] {
@@ -65,6 +78,8 @@ export async function freePort(): Promise<number> {
 export interface PostgresServerOptions {
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
+  /** Folder of the programs; those of the tests unless set. */
+  readonly binaries?: string;
 }
 
 export class PostgresServer {
@@ -83,15 +98,15 @@ export class PostgresServer {
   }
 
   /** Makes a new server and starts it. */
-  static async create({ settings = [] }: PostgresServerOptions = {}): Promise<PostgresServer> {
-    const binaries = await findBinaries();
+  static async create({ settings = [], binaries: given }: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const binaries = given === undefined ? await findBinaries() : binariesIn(given);
     const folder = mkdtempSync(path.join(tmpdir(), 'coffer-postgresql-'));
     const owner = unprivileged();
     if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
     const data = path.join(folder, 'data');
     execFileSync(
       binaries.initdb,
-      ['-D', data, '-U', user, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+      ['-D', data, '-U', user, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'],
       { ...owner, cwd: folder, stdio: 'pipe' },
     );
     const server = new PostgresServer(binaries, folder, await freePort(), settings);

@@ -29,7 +29,8 @@ export function cloneDatabase(): Promise<{ readonly url: string; readonly drop: 
   return newDatabase(`TEMPLATE ${inject('postgresqlTemplate')}`);
 }
 
-async function newDatabase(options: string): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+/** Creates a database; `options` is SQL of `CREATE DATABASE` after the name. */
+export async function newDatabase(options = ''): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const server = inject('postgresqlUrl');
   const name = `test_${randomBytes(8).toString('hex')}`;
   await runSql(server, `CREATE DATABASE ${name} ${options}`);

@@ -1,5 +1,5 @@
 // Real Redis servers for tests: found on the machine, or fetched once from Debian's archive, and started on free ports with
-// folders of their own. TEST_REDIS_URL names a server to use instead.
+// folders of their own. TEST_REDIS_URL names a server to use instead, TEST_REDIS_BINARY a program.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -56,6 +56,8 @@ async function locate(): Promise<Program> {
 }
 
 async function onPath(): Promise<string | undefined> {
+  const given = process.env['TEST_REDIS_BINARY'];
+  if (given !== undefined && given !== '') return given;
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin'];
   for (const folder of folders) {
     for (const name of ['redis-server', 'valkey-server']) {

@@ -33,7 +33,8 @@ describe.each(backends)('on %s', (backend) => {
       SVC_BUCKET_CREATE_PRINCIPALS: 'system.Authenticated',
       SVC_SQLITE_SYNCHRONOUS: 'OFF',
     };
-    for (let n = 0; n < (backend === 'postgresql' ? 2 : 1); n++) {
+    const isShared = backend === 'postgresql' || backend === 'redis';
+    for (let n = 0; n < (isShared ? 2 : 1); n++) {
       servers.push(await ServerProcess.start(workspace, environment));
     }
     member = (await clientOf(0, 'member').request('GET', '/')).body.user.id;

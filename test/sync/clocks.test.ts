@@ -11,7 +11,7 @@ const steppingClock = fileURLToPath(new URL('../support/stepping-clock.mjs', imp
 const records = '/buckets/clocks/collections/list/records';
 const writers = 12;
 
-describe('servers on one PostgreSQL whose clocks disagree and step', () => {
+describe.each(['postgresql', 'redis'] as const)('servers on one %s whose clocks disagree and step', (backend) => {
   let workspace: Workspace;
   let dropDatabase = async (): Promise<void> => {};
   const servers: ServerProcess[] = [];
@@ -19,11 +19,11 @@ describe('servers on one PostgreSQL whose clocks disagree and step', () => {
 
   beforeAll(async () => {
     workspace = await Workspace.create();
-    const database = await cloneDatabase();
-    dropDatabase = database.drop;
+    const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
+    dropDatabase = database?.drop ?? dropDatabase;
     for (const clock of ['0 2000 170', '5000 3000 230']) {
       const environment = {
-        ...workspace.environment('postgresql', database.url),
+        ...workspace.environment(backend, database?.url),
         NODE_OPTIONS: `--import ${steppingClock}`,
         TEST_CLOCK: clock,
       };

@@ -2,6 +2,7 @@
 // and may need a second one meanwhile (a read of committed state, the cache), so they never get the last one.
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { PoolState } from '../../contracts/observer.ts';
 import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
 import { isLostConnection, translateError, type BackendName } from './errors.ts';
 
@@ -86,6 +87,12 @@ export class ConnectionPool {
   async leave(): Promise<void> {
     this.#users--;
     if (this.#users === 0 && !this.#pool.ending) await this.#pool.end();
+  }
+
+  /** How the connections are used at the moment. */
+  get state(): PoolState {
+    const { totalCount: open, idleCount: idle, waitingCount } = this.#pool;
+    return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#waiting.size };
   }
 
   /** What a transaction has to say first, where the session cannot say it once for all. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { PoolState } from '../../contracts/observer.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -42,6 +43,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
   readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
   readonly needsMigration = true;
+  readonly poolState = (): PoolState => this.#pool.state;
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;

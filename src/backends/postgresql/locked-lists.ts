@@ -40,7 +40,8 @@ export class LockedList {
   }
 }
 
-const absent: Entry = { object: undefined, tombstone: undefined };
+/** Nothing under an id. */
+export const absent: Entry = { object: undefined, tombstone: undefined };
 
 // Locking and reading are two statements on purpose: the second one sees what was committed while the first one waited.
 const selectRow = 'SELECT list, clock, live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE';
@@ -97,6 +98,12 @@ export class LockedLists {
     ]);
     const list = this.#keep(key, rows.rows[0]);
     return list === undefined ? undefined : { list, entry: keepEntry(list, id, entries.rows[0]) };
+  }
+
+  /** What is under the id in a list that is locked already; `undefined` for other lists. */
+  async findKnown(key: ListKey, id: string): Promise<Entry | undefined> {
+    const known = this.#lists.get(nameOf(key));
+    return known === undefined ? undefined : this.#entryOf(known, id);
   }
 
   /** Locks the list alone; `undefined` when it is not there. */
@@ -161,7 +168,8 @@ function compareLists(a: ListKey, b: ListKey): number {
   return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }
 
-function nameOf({ kind, parent }: ListKey): string {
+/** A list as the key of a map. */
+export function nameOf({ kind, parent }: ListKey): string {
   return `${kind} ${parent}`;
 }
 

@@ -1,10 +1,11 @@
 // The writing half of the permission contract, inside a unit of work. Nobody needs the answer to any of these, so they
 // are sent and cost no time of their own.
-import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
+import { KnownChecks } from './known-checks.ts';
 import { PostgresPermissionReader } from './permission-reader.ts';
 import { keyOfText } from './text-key.ts';
 
@@ -58,10 +59,15 @@ const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM cof
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
   readonly #announceDoomed: () => void;
+  readonly #checks = new KnownChecks();
 
   constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
     this.#announceDoomed = announceDoomed;
+  }
+
+  override checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
+    return this.#checks.find(principals, bound, () => super.checkPermission(principals, bound));
   }
 
   async addUserPrincipal(userId: string, principal: string): Promise<void> {
@@ -89,20 +95,24 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
     const { folder, name } = splitObjectId(objectId);
+    this.#checks.forget([objectId]);
     this.#send(removePrincipal, folder, name, permission, keyOfText(principal));
   }
 
   async removePrincipalFromAces(principal: string): Promise<void> {
+    this.#checks.forgetAll();
     this.#send(removeFromAll, keyOfText(principal));
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     const { folder, name } = splitObjectId(objectId);
+    this.#checks.forget([objectId]);
     this.#send(removeEntries, folder, name, Object.keys(permissions));
     this.#add(objectId, permissions);
   }
 
   async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+    this.#checks.forget(objectIds);
     const names = new Map<string, string[]>();
     for (const { folder, name } of objectIds.map(splitObjectId)) {
       const known = names.get(folder);
@@ -115,11 +125,13 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the background. */
   async deletePermissionsBelow(uri: string): Promise<void> {
     const { low, high } = rangeBelow(uri);
+    this.#checks.forgetAll();
     this.#send(doomFoldersBelow, low, high);
     this.access.unit.afterCommit(this.#announceDoomed);
   }
 
   async flush(): Promise<void> {
+    this.#checks.forgetAll();
     this.#send(doomAllFolders);
     this.#send(removeAllMemberships);
     this.access.unit.afterCommit(this.#announceDoomed);
@@ -131,6 +143,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
       principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
     );
     if (entries.length === 0) return;
+    this.#checks.forget([objectId]);
     this.#send(addFolder, folder);
     this.#send(
       addEntries,

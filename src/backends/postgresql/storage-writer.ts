@@ -9,7 +9,7 @@ import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
 import { prepared } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import type { Entry, LockedList, LockedLists } from './locked-lists.ts';
+import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
@@ -45,6 +45,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #clock: Clock;
   readonly #lists: LockedLists;
   readonly #announceDoomed: () => void;
+  /** Objects held by the unit, which nobody deletes before its end; with `get` they are what a batch asks for most. */
+  readonly #held = new Map<string, StoredObject>();
 
   constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
     super(access);
@@ -53,9 +55,22 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#announceDoomed = announceDoomed;
   }
 
+  override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const known = await this.#lists.findKnown(list, id);
+    if (known !== undefined) return known.object;
+    return this.#held.get(heldName(list, id)) ?? super.get(list, id);
+  }
+
   async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    // Deleting an object, or what it lies in, takes the row of its list, which this unit has.
+    const known = await this.#lists.findKnown(list, id);
+    if (known !== undefined) return known.object;
+    const held = this.#held.get(heldName(list, id));
+    if (held !== undefined) return held;
     const { rows } = await this.access.run(holdObject, [list.parent, list.kind, id]);
-    return objectOf(id, rows[0]);
+    const object = objectOf(id, rows[0]);
+    if (object !== undefined) this.#held.set(heldName(list, id), object);
+    return object;
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
@@ -73,7 +88,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return locked.clock!;
   }
 
-  async create(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  async create(
+    key: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<StoredObject> {
+    if (isFresh) return this.#put(await this.#lists.lockList(key), absent, id, text, lastModified);
     const { list, entry } = await this.#lists.lock(key, id);
     if (entry.object !== undefined) throw new UnicityError('id');
     return this.#put(list, entry, id, text, lastModified);
@@ -129,13 +151,13 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async deleteChildren(uri: string): Promise<void> {
-    this.#lists.forget();
+    this.#forget();
     await deleteBelow(this.access, uri, this.#clock.now());
     this.access.unit.afterCommit(this.#announceDoomed);
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
-    this.#lists.forget();
+    this.#forget();
     return purgeTombstones(this.access, options);
   }
 
@@ -153,9 +175,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async flush(): Promise<void> {
-    this.#lists.forget();
+    this.#forget();
     await flushStorage(this.access);
     this.access.unit.afterCommit(this.#announceDoomed);
+  }
+
+  #forget(): void {
+    this.#lists.forget();
+    this.#held.clear();
   }
 
   /** Stores a live object in place of the object or tombstone of that id. */
@@ -204,4 +231,8 @@ function nextAfter(timestamp: number | undefined, now: number): number {
   const next = timestamp === undefined ? now : Math.max(now, timestamp + 1);
   if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
   return next;
+}
+
+function heldName(list: ListKey, id: string): string {
+  return `${nameOf(list)} ${id}`;
 }

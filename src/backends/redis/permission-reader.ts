@@ -37,6 +37,11 @@ export class RedisPermissionReader implements PermissionReader {
     return undefined;
   }
 
+  /** Resolves when what was called before reading entries has taken effect. */
+  protected async settled(): Promise<void> {
+    // Committed state waits for nothing.
+  }
+
   async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
     const users = [...new Set([userId, 'system.Authenticated'])];
     const found = await Promise.all(users.map(async (user) => this.#principalsOf(user)));
@@ -180,6 +185,7 @@ export class RedisPermissionReader implements PermissionReader {
 
   /** The entries of objects as the server has them. */
   async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
+    await this.settled();
     const byParent = new Map<string, string[]>();
     for (const objectId of new Set(objectIds)) {
       const parent = parentOf(objectId);

@@ -59,6 +59,10 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     await this.#noteMembership({ kind: 'expelEverybody' });
   }
 
+  protected override settled(): Promise<void> {
+    return this.#unit.turnsTaken();
+  }
+
   protected override log(): PermissionLog {
     this.#unit.requireOpen();
     return this.#unit.permissions;

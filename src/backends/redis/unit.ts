@@ -95,6 +95,11 @@ export class RedisUnit implements Transaction {
     return opening;
   }
 
+  /** Resolves when the turns asked for so far have been taken, or refused. */
+  async turnsTaken(): Promise<void> {
+    if (this.#drafts.size > this.#ready.size) await Promise.allSettled(this.#drafts.values());
+  }
+
   /** Keeps an object from being deleted by other units of this process, which wait. */
   async hold(list: ListKey, id: string): Promise<void> {
     this.requireOpen();

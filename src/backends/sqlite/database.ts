@@ -107,6 +107,7 @@ function createDatabase(
     path,
     clock,
     begin: () => queue.begin(),
+    poolState: () => queue.state,
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);

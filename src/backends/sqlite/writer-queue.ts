@@ -2,6 +2,7 @@
 // its own, and those that arrive together are made durable by one COMMIT, after which they are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
@@ -120,6 +121,11 @@ export class WriterQueue {
       this.#waiting[priority].push({ resolve, reject });
       this.#advance();
     });
+  }
+
+  /** One unit writes at a time; others wait for their turn. */
+  get state(): PoolState {
+    return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.normal.length };
   }
 
   /** Refuses new units and waits until those that asked before have ended and are committed. */

@@ -24,6 +24,7 @@ export async function lookAfterWorkers(settings: Settings, reload: () => Setting
     name: settings.get('project_name'),
     showsPid: true,
   });
+  (await import('../../app/worker-metrics.ts')).gatherWorkerMetrics();
   const pool = new WorkerPool({
     size: countWorkers(settings),
     shutdownTimeoutSeconds: settings.get('shutdown_timeout_seconds'),

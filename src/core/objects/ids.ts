@@ -7,6 +7,8 @@ export interface IdGenerator {
   generate(): string;
   /** Whether the whole id has the accepted form. Length is limited elsewhere. */
   match(id: string): boolean;
+  /** Whether ids are random enough that nobody has to look whether one is taken. */
+  readonly isUnique?: boolean;
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -32,9 +34,9 @@ function generateName(): string {
 }
 
 const generators: ReadonlyMap<string, IdGenerator> = new Map([
-  ['UUID4', { generate: randomUUID, match: (id: string) => uuid.test(id) }],
+  ['UUID4', { generate: randomUUID, match: (id: string) => uuid.test(id), isUnique: true }],
   ['NameGenerator', { generate: generateName, match: (id: string) => name.test(id) }],
-  ['RelaxedUUID', { generate: randomUUID, match: (id: string) => name.test(id) }],
+  ['RelaxedUUID', { generate: randomUUID, match: (id: string) => name.test(id), isUnique: true }],
   ['AccountIdGenerator', { generate: generateName, match: (id: string) => accountName.test(id) }],
 ]);
 

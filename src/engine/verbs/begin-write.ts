@@ -1,6 +1,7 @@
 // How every write to one object begins: grant access and settle everything that is wrong with the request, so that
 // nobody without access and no broken request ever holds others up; then take the right to the list's next timestamp
 // and look at the object under it.
+import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
@@ -32,6 +33,10 @@ export interface WritePlan<T> {
   /** Of the object; `undefined` for a new one that gets its id from the server. */
   readonly id: string | undefined;
   readonly authorize: Authorize;
+  /** What to ask access for before it is known whether the object exists; what turns out otherwise is asked then. */
+  readonly expects: readonly boolean[];
+  /** Whether the entries of an object that exists will be needed. */
+  readonly readsPermissions?: boolean;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
   readonly check: () => T;
 }
@@ -39,6 +44,8 @@ export interface WritePlan<T> {
 export interface BegunWrite<T> {
   readonly writer: Writer;
   readonly state: LockedState;
+  /** The entries of the object, read under the lock; `undefined` where they were not asked for, or have to be again. */
+  readonly permissions: ObjectPermissions | undefined;
   /** What `check` returned. */
   readonly checked: T;
 }
@@ -48,27 +55,53 @@ export interface BegunWrite<T> {
  *
  * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
  */
-export async function beginWrite<T>(scope: Scope, { id, authorize, check }: WritePlan<T>): Promise<BegunWrite<T>> {
-  const { list, context } = scope;
+export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
+  const { id, authorize, check } = plan;
+  const { kind, list, context } = scope;
   const { reader } = context.session;
   // What may be a way to another machine is asked for together, and complained about in order.
-  const [object, orphaned] = await Promise.all([
+  const [object, orphaned, answers] = await Promise.all([
     id === undefined ? undefined : reader.storage.get(list, id),
     findMissingParent(scope, reader),
+    Promise.all(plan.expects.map(async (exists) => askAhead(authorize, exists, reader))),
   ]);
   const exists = object !== undefined;
-  await authorize(exists, reader);
+  const answer = answers.find((each) => each.exists === exists);
+  if (answer === undefined) await authorize(exists, reader);
+  else if (answer.refusal !== undefined) throw answer.refusal.error;
   const checked = check();
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
   if (id !== undefined) requireValidId(scope, id);
 
   const writer = await context.session.writer();
-  const [orphanedNow, state] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list, id)]);
+  const readsPermissions =
+    plan.readsPermissions === true && exists && kind.isShareable && context.session.hasOneTransaction;
+  const [orphanedNow, state, permissions] = await Promise.all([
+    findMissingHeldParent(scope, writer),
+    writer.storage.lock(list, id),
+    // After the lock, as calls of one transaction take effect in their order.
+    readsPermissions ? writer.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined,
+  ]);
   if (orphanedNow !== undefined) throw orphanedNow;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
-  return { writer, state: await withTimestamp(scope, writer, state), checked };
+  return { writer, state: await withTimestamp(scope, writer, state), permissions, checked };
+}
+
+interface AccessAnswer {
+  readonly exists: boolean;
+  readonly refusal: { readonly error: unknown } | undefined;
+}
+
+/** The answer that may not be needed: a refusal counts only once it is known that it is about what is there. */
+async function askAhead(authorize: Authorize, exists: boolean, reader: Reader): Promise<AccessAnswer> {
+  try {
+    await authorize(exists, reader);
+    return { exists, refusal: undefined };
+  } catch (error) {
+    return { exists, refusal: { error } };
+  }
 }
 
 /** A failed precondition tells the clock of the list, so a list never touched before needs one. */

@@ -27,6 +27,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     id: sentId,
     // An id that exists takes the right to read it: the answer discloses the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
+    expects: sentId === undefined ? [false] : [false, true],
     check: () => checkData(scope, data, 'data.', issues),
   });
   const { writer, state, checked: attributes } = begun;
@@ -38,6 +39,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const written = await writeObject(scope, writer, {
     id,
+    isFresh: sentId === undefined && kind.ids.isUnique === true,
     old: undefined,
     clock: state.timestamp,
     attributes,

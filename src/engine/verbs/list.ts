@@ -15,11 +15,16 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { context, options } = scope;
-  // Asked for together, but a missing parent is told only to those who have access.
-  const [access, complaint] = await Promise.all([
+  const { context, options, list } = scope;
+  const { reader } = context.session;
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
+  const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
+  // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
+  // the other way round a client would take itself to have seen what came between the two.
+  const [access, complaint, clock] = await Promise.all([
     requireReadAccess(scope),
-    findMissingParent(scope, context.session.reader),
+    findMissingParent(scope, reader),
+    needsClock ? reader.storage.resourceTimestamp(list) : undefined,
   ]);
   if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
@@ -28,13 +33,13 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
 
   const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
-    const timestamp = await requireTimestamp(scope);
+    const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
   const query = readQuery(parameters, context, options);
   return context.request.method === 'HEAD'
-    ? countList(scope, access, query, headers)
+    ? countList(scope, access, query, { headers, clock })
     : readPage(scope, access, query, headers);
 }
 
@@ -53,9 +58,9 @@ async function countList(
   scope: Scope,
   { ids }: ListAccess,
   { filters }: ListQuery,
-  headers: ResponseHeaders,
+  { headers, clock }: { readonly headers: ResponseHeaders; readonly clock: number | undefined },
 ): Promise<ServiceResponse> {
-  const timestamp = await requireTimestamp(scope);
+  const timestamp = clock ?? (await requireTimestamp(scope));
   // Tombstones are never counted, whatever the filters.
   await announceRead(scope, [], timestamp);
   const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));

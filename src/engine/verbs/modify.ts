@@ -25,6 +25,8 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const begun = await beginWrite(scope, {
     id,
     authorize: forChange(scope),
+    expects: [true],
+    readsPermissions: true,
     check: () => parsePatch(type, request.body, kind.permissions, issues),
   });
   const { writer, state, checked: patch } = begun;
@@ -33,7 +35,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   requireMatch(preconditions, old.lastModified, old);
 
   const uri = kind.objectUri(context.ids);
-  const stored = kind.isShareable ? await writer.permission.getObjectPermissions(uri) : {};
+  const stored = begun.permissions ?? (kind.isShareable ? await writer.permission.getObjectPermissions(uri) : {});
   const before = entryValue(old);
   const patched = patch(before, stored);
   requireSameId(patched.data.id, id);
@@ -43,6 +45,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const { object, permissions } = await writeObject(scope, writer, {
     id,
     old,
+    stored,
     clock: state.timestamp,
     attributes,
     sentTimestamp: patched.data.lastModified,

@@ -8,7 +8,7 @@ import { deprecationHeaders, readListParameters, readQuery, staleToken } from '.
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { holdParent, requireNoIssues, requireParent, requireTimestamp, type Scope } from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -16,20 +16,24 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.session;
   const { rules } = kind;
-  const access = await requireListAccess(
-    { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
-    context.caller,
-    reader,
-    context.ids,
-  );
-  await requireParent(scope, reader);
+  // Asked for together, but a missing parent is told only to those who have access.
+  const [access, complaint] = await Promise.all([
+    requireListAccess(
+      { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
+      context.caller,
+      reader,
+      context.ids,
+    ),
+    findMissingParent(scope, reader),
+  ]);
+  if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const writer = await context.session.writer();
-  await holdParent(scope, writer);
-  await writer.storage.lock(list);
-  const timestamp = await requireTimestamp(scope);
+  const [orphaned, locked] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list)]);
+  if (orphaned !== undefined) throw orphaned;
+  const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
   const query = readQuery(parameters, context, options);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);

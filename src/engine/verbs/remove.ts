@@ -17,7 +17,12 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const { context, list } = scope;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
-  const begun = await beginWrite(scope, { id, authorize: forChange(scope), check: () => readTimestamp(scope) });
+  const begun = await beginWrite(scope, {
+    id,
+    authorize: forChange(scope),
+    expects: [true],
+    check: () => readTimestamp(scope),
+  });
   const { writer, state, checked: sentTimestamp } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);

@@ -20,9 +20,11 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
-  const { writer, state, checked } = await beginWrite(scope, {
+  const { writer, state, permissions, checked } = await beginWrite(scope, {
     id,
     authorize: choose,
+    expects: [true, false],
+    readsPermissions: true,
     check: () => {
       const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
       const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
@@ -46,6 +48,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const written = await writeObject(scope, writer, {
     id,
     old,
+    stored: permissions,
     clock: state.timestamp,
     attributes: old !== undefined && envelope.data === undefined ? old.attributes : attributes,
     sentTimestamp: data.lastModified,

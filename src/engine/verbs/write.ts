@@ -15,6 +15,10 @@ export interface Write {
   readonly id: string;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
+  /** Whether the id was drawn at random for this object. */
+  readonly isFresh?: boolean;
+  /** Entries before the write where they are known, read under the lock. */
+  readonly stored?: ObjectPermissions | undefined;
   /** Of the list before the write, as far as known. */
   readonly clock: number | undefined;
   readonly attributes: JsonObject;
@@ -49,12 +53,12 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   }
   const object =
     old === undefined
-      ? await writer.storage.create(list, id, text, timestamp)
+      ? await writer.storage.create(list, id, text, timestamp, { isFresh: write.isFresh === true })
       : await writer.storage.update(list, id, text, timestamp);
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
   if (kind.isShareable) {
-    const stored = old === undefined ? {} : await writer.permission.getObjectPermissions(uri);
+    const stored = old === undefined ? {} : (write.stored ?? (await writer.permission.getObjectPermissions(uri)));
     const asked = write.permissions(stored);
     permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     await storePermissions(writer.permission, uri, stored, permissions);

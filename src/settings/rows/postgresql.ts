@@ -1,9 +1,13 @@
-// Settings of the PostgreSQL backends: the connections of each kind, and how they are used.
+// Settings of the PostgreSQL backends: the connections of each kind, of which Redis uses two, and how they are used.
 import { setting, type Setting } from '../definition.ts';
 import { duration, flag, integer } from '../readers.ts';
 
 const poolRows = {
-  pool_size: setting(integer({ min: 1, max: 10_000 }), 'Connections kept open to PostgreSQL.', { default: 25 }),
+  pool_size: setting(
+    integer({ min: 1, max: 10_000 }),
+    'Connections kept open to PostgreSQL. Redis needs one for each process, whatever this says.',
+    { default: 25 },
+  ),
   max_overflow: setting(
     integer({ min: 0, max: 10_000 }),
     'Further connections to PostgreSQL when all are busy, closed when they have been idle for a while.',
@@ -11,7 +15,7 @@ const poolRows = {
   ),
   max_backlog: setting(
     integer({ min: -1 }),
-    'Callers that may wait for a connection to PostgreSQL before others are refused with 503; -1: any number.',
+    'Callers that may wait for a connection to PostgreSQL, or commands for Redis to come back, before others are refused with 503; -1: any number, with Redis 1000.',
     { default: -1 },
   ),
   pool_recycle: setting(
@@ -34,7 +38,7 @@ type PoolRows<Kind extends string> = {
 function poolSettings<const Kind extends string>(kind: Kind): PoolRows<Kind> {
   const rows = Object.entries<Setting<number>>(poolRows).map(([key, row]) => {
     const aliases = key === 'max_overflow' ? [`${kind}_maxoverflow`] : [];
-    const sentence = `${row.sentence} Backends with the same URL share connections, by the settings of the first of storage, permission and cache.`;
+    const sentence = `${row.sentence} PostgreSQL backends with the same URL share connections, by the settings of the first of storage, permission and cache.`;
     return [`${kind}_${key}`, { ...row, sentence, aliases }];
   });
   return Object.fromEntries(rows) as PoolRows<Kind>;

@@ -1,0 +1,176 @@
+// Looks at everything that a start needs without starting: settings, plugins, backends, pending migrations, and what is
+// risky. Changes nothing; goes on after the first problem, so that all are told at once.
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
+import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../contracts/logger.ts';
+import { noPermissionBackend } from '../engine/no-permission-backend.ts';
+import { SettingsError } from '../settings/problems.ts';
+import { findSqliteFile } from '../settings/sqlite-file.ts';
+import type { Settings } from '../settings/settings.ts';
+import { BackendOpener, openMemory, openMemoryCache, type BackendName, type OpenBackends } from './backends.ts';
+import { messageOf } from './modules.ts';
+import { Observation } from './observation.ts';
+import { Observers } from './observers.ts';
+import { findPlugins } from './plugins.ts';
+import { findRisks } from './risks.ts';
+import { assemble, tablesOf } from './service.ts';
+import { findTracing } from './tracing/environment.ts';
+
+export interface Finding {
+  /** `pending`: a migration that has to be run first. */
+  readonly kind: 'ok' | 'warning' | 'pending' | 'problem';
+  readonly text: string;
+}
+
+/** Tells what it finds, as it finds it. */
+export async function checkService(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
+  for (const text of [...settings.warnings, ...findRisks(settings)]) tell({ kind: 'warning', text });
+  checkTracing(tell);
+  await checkAssembly(settings, tell);
+  await checkBackends(settings, tell);
+}
+
+function checkTracing(tell: (finding: Finding) => void): void {
+  const wish = findTracing(process.env);
+  if (typeof wish === 'object') tell({ kind: 'warning', text: `There would be no traces: ${wish.unusable}.` });
+  else if (wish === 'on') tell({ kind: 'ok', text: 'traces: sent, as OTEL_… in the environment says' });
+}
+
+/** Puts the service together on backends in memory, which finds what is wrong with plugins, policies and listeners. */
+async function checkAssembly(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
+  const logger = tellingLogger(tell);
+  try {
+    const plugins = await findPlugins(settings, []);
+    settings.check(tablesOf(plugins));
+    const observation = new Observation(new Observers(logger), undefined, false);
+    const backends = await inMemory(settings);
+    const service = await assemble({ settings, logger, clock: systemClock }, plugins, backends, observation);
+    await service.close();
+    const names = plugins.map(({ name }) => name).join(', ');
+    tell({ kind: 'ok', text: `plugins: ${names === '' ? 'none' : names}` });
+  } catch (error) {
+    const lines = error instanceof SettingsError ? error.lines : [messageOf(error)];
+    for (const text of lines) tell({ kind: 'problem', text });
+  }
+}
+
+async function inMemory(settings: Settings): Promise<OpenBackends> {
+  const { database, storage, permission } = await openMemory(systemClock);
+  const hasPermissions = settings.get('permission_backend') !== undefined;
+  return {
+    storage: storage(),
+    permission: hasPermissions ? permission() : noPermissionBackend(database),
+    cache: await openMemoryCache(settings, systemClock),
+    databases: [database],
+    hasPermissions,
+    close: () => database.close(),
+  };
+}
+
+/** What a plugin warns of at start is worth knowing before. */
+function tellingLogger(tell: (finding: Finding) => void): Logger {
+  const ignore = (): void => undefined;
+  const say =
+    (kind: 'warning' | 'problem') =>
+    (fields: object | string, message?: string): void =>
+      tell({ kind, text: typeof fields === 'string' ? fields : (message ?? '') });
+  return { debug: ignore, info: ignore, warn: say('warning'), error: say('problem') };
+}
+
+/** A database or a cache, as far as it is looked at. */
+interface Store {
+  readonly needsMigration?: boolean;
+  initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+async function checkBackends(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
+  const opener = new BackendOpener(settings, systemClock);
+  const stores = new Set<Store>();
+  for (const kind of ['storage', 'permission', 'cache'] as const) {
+    const name = settings.get(`${kind}_backend`);
+    if (name === undefined) {
+      const isNeeded = kind === 'storage';
+      const text = isNeeded ? 'storage_backend is empty: the service needs one.' : `${kind}: none`;
+      tell({ kind: isNeeded ? 'problem' : 'ok', text });
+      continue;
+    }
+    const missing = name === 'sqlite' ? findMissingFile(settings, kind) : undefined;
+    if (missing !== undefined) {
+      tell(describeMissing(kind, missing));
+      continue;
+    }
+    const open = (): Promise<Store> =>
+      kind === 'cache' ? opener.openCache(name) : opener.open(name, kind).then(({ database }) => database);
+    await checkStore(`${kind}: ${name}`, { name, open, stores, settings, tell });
+  }
+  // A server that does not answer does not say goodbye either.
+  await Promise.race([
+    Promise.allSettled([...stores].map((store) => store.close())),
+    wait(1000, undefined, { ref: false }),
+  ]);
+}
+
+interface StoreCheck {
+  readonly name: BackendName;
+  readonly open: () => Promise<Store>;
+  /** Looked at already: backends share them. */
+  readonly stores: Set<Store>;
+  readonly settings: Settings;
+  readonly tell: (finding: Finding) => void;
+}
+
+async function checkStore(what: string, { open, stores, settings, tell }: StoreCheck): Promise<void> {
+  const seconds = settings.get('heartbeat_timeout_seconds');
+  const startedAt = performance.now();
+  const look = async (): Promise<readonly Finding[]> => {
+    const store = await open();
+    if (stores.has(store)) return [{ kind: 'ok', text: `${what}, as above` }];
+    stores.add(store);
+    const lines = await store.initializeSchema({ dryRun: true });
+    const answered: Finding = { kind: 'ok', text: `${what} answers (${Math.ceil(performance.now() - startedAt)} ms)` };
+    const isPending = store.needsMigration === true;
+    return [
+      answered,
+      ...lines.map((line): Finding =>
+        isPending
+          ? { kind: 'pending', text: `${what}: ${line}` }
+          : { kind: 'ok', text: `${what}: the start will ${line}` },
+      ),
+    ];
+  };
+  const tooLate = wait(seconds * 1000, 'late' as const, { ref: false });
+  try {
+    const found = await Promise.race([look(), tooLate]);
+    if (found === 'late') tell({ kind: 'problem', text: `${what}: no answer within ${seconds} seconds` });
+    else for (const finding of found) tell(finding);
+  } catch (error) {
+    tell({ kind: 'problem', text: `${what}: ${describeFailure(error)}` });
+  }
+}
+
+/** With what the driver says, which tells an operator more than what clients are told. */
+function describeFailure(error: unknown): string {
+  const { cause } = error instanceof Error ? error : { cause: undefined };
+  return cause instanceof Error ? `${messageOf(error)} (${cause.message || cause.name})` : messageOf(error);
+}
+
+/** The file that a SQLite backend would make: looking at it would make it. */
+function findMissingFile(settings: Settings, kind: 'storage' | 'permission' | 'cache'): string | undefined {
+  const file = findSqliteFile(settings.get(`${kind}_url`));
+  return file === undefined || existsSync(file) ? undefined : file;
+}
+
+function describeMissing(kind: string, file: string): Finding {
+  let folder = dirname(file);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return { kind: 'ok', text: `${kind}: sqlite, the start will make ${file}` };
+  } catch {
+    return { kind: 'problem', text: `${kind}: sqlite cannot make ${file}: the folder ${folder} cannot be written` };
+  }
+}

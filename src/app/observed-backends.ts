@@ -1,0 +1,199 @@
+// Wraps backends once, when the service is put together, so that every call to them is observed. Without observers
+// nothing is wrapped, and nothing is paid.
+import type { CacheBackend } from '../contracts/cache.ts';
+import type { Database, Transaction } from '../contracts/database.ts';
+import type { Observer, OperationObservation } from '../contracts/observer.ts';
+import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import { noPermissionBackend } from '../engine/no-permission-backend.ts';
+import type { OpenBackends } from './backends.ts';
+import { withMethods } from './with-methods.ts';
+
+/** The same backends, observed. Databases that were shared are shared still. */
+export function observeBackends(backends: OpenBackends, observer: Observer): OpenBackends {
+  const storageDatabase = backends.storage.database;
+  const database = observeDatabase(storageDatabase, new Watch(observer, 'storage', storageDatabase.name));
+  return {
+    ...backends,
+    storage: observeStorage(backends.storage, database, observer),
+    permission: observePermission(backends, database, observer),
+    cache: observeCache(backends.cache, new Watch(observer, 'cache', backends.cache.name)),
+  };
+}
+
+class Watch {
+  readonly observer: Observer;
+  readonly #backend: OperationObservation['backend'];
+  readonly #engine: string;
+
+  constructor(observer: Observer, backend: OperationObservation['backend'], engine: string) {
+    this.observer = observer;
+    this.#backend = backend;
+    this.#engine = engine;
+  }
+
+  /** Calls at once, since calls take effect in their order, and hands on the very promise that the backend returns. */
+  run<T>(method: string, list: ListKey | undefined, call: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const promise = call();
+    const end = (error: unknown): void => {
+      const milliseconds = performance.now() - startedAt;
+      const [backend, engine] = [this.#backend, this.#engine];
+      this.observer.observe({ kind: 'operation', backend, engine, method, list, startedAt, milliseconds, error });
+    };
+    promise.then(() => end(undefined), end);
+    return promise;
+  }
+}
+
+class ObservedTransaction implements Transaction {
+  readonly inner: Transaction;
+  readonly #watch: Watch;
+
+  constructor(inner: Transaction, watch: Watch) {
+    this.inner = inner;
+    this.#watch = watch;
+  }
+
+  commit(): Promise<void> {
+    return this.#watch.run('commit', undefined, () => this.inner.commit());
+  }
+
+  rollback(): Promise<void> {
+    return this.#watch.run('rollback', undefined, () => this.inner.rollback());
+  }
+}
+
+/** What the database itself has opened. */
+function unwrap(transaction: Transaction): Transaction {
+  return transaction instanceof ObservedTransaction ? transaction.inner : transaction;
+}
+
+function observeDatabase(inner: Database, watch: Watch): Database {
+  return withMethods(inner, {
+    begin: async () => new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch),
+  });
+}
+
+function observeStorage(inner: StorageBackend, database: Database, observer: Observer): StorageBackend {
+  const watch = new Watch(observer, 'storage', inner.database.name);
+  return {
+    database,
+    reader: observeMethods<StorageReader>(inner.reader, storageReads, watch),
+    writer: (transaction) => observeMethods<StorageWriter>(inner.writer(unwrap(transaction)), storageWrites, watch),
+  };
+}
+
+function observePermission(backends: OpenBackends, ofStorage: Database, observer: Observer): PermissionBackend {
+  if (!backends.hasPermissions) return noPermissionBackend(ofStorage);
+  const { permission: inner, storage } = backends;
+  const watch = new Watch(observer, 'permission', inner.database.name);
+  return {
+    database: inner.database === storage.database ? ofStorage : observeDatabase(inner.database, watch),
+    reader: observeMethods<PermissionReader>(inner.reader, permissionReads, watch),
+    writer: (transaction) =>
+      observeMethods<PermissionWriter>(inner.writer(unwrap(transaction)), permissionWrites, watch),
+  };
+}
+
+function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
+  return withMethods(inner, {
+    ...observeMethods<CacheCalls>(inner, cacheCalls, watch),
+    get(key) {
+      const lookUp = watch.run('get', undefined, () => inner.get(key));
+      // One that failed has found out nothing.
+      lookUp.then((value) => watch.observer.observe({ kind: 'lookup', isHit: value !== undefined }), ignore);
+      return lookUp;
+    },
+  });
+}
+
+function ignore(): void {
+  // Whoever asked is told.
+}
+
+type CacheCalls = Pick<CacheBackend, 'set' | 'delete' | 'ttl' | 'expire' | 'flush'>;
+
+/** Every method of an interface, with the name that metrics know it by. */
+type Methods<T> = { readonly [K in keyof T]-?: string };
+
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+/** An object with the methods of the target, each observed. That there are no others is what `Methods` checks. */
+function observeMethods<T extends object>(target: T, methods: Methods<T>, watch: Watch): T {
+  const observed = Object.entries<string>(methods).map(([key, name]) => {
+    const method = target[key as keyof T] as Call;
+    const call: Call = (...args) => watch.run(name, listOf(args[0]), () => method.apply(target, args));
+    return [key, call] as const;
+  });
+  return Object.fromEntries(observed) as T;
+}
+
+/** Calls that are about a list begin with it. */
+function listOf(argument: unknown): ListKey | undefined {
+  return typeof argument === 'object' && argument !== null && 'kind' in argument && 'parent' in argument
+    ? (argument as ListKey)
+    : undefined;
+}
+
+const storageReads: Methods<StorageReader> = {
+  get: 'get',
+  listAll: 'list_all',
+  countAll: 'count_all',
+  resourceTimestamp: 'resource_timestamp',
+  allResourceTimestamps: 'all_resource_timestamps',
+  listParents: 'list_parents',
+  lists: 'lists',
+};
+
+const storageWrites: Methods<StorageWriter> = {
+  ...storageReads,
+  lock: 'lock',
+  hold: 'hold',
+  touch: 'touch',
+  create: 'create',
+  update: 'update',
+  delete: 'delete',
+  deleteAll: 'delete_all',
+  deleteChildren: 'delete_children',
+  purgeDeleted: 'purge_deleted',
+  trimObjects: 'trim_objects',
+  restore: 'restore',
+  flush: 'flush',
+};
+
+const permissionReads: Methods<PermissionReader> = {
+  getUserPrincipals: 'get_user_principals',
+  getObjectPermissionPrincipals: 'get_object_permission_principals',
+  getAuthorizedPrincipals: 'get_authorized_principals',
+  checkPermission: 'check_permission',
+  getAccessibleObjects: 'get_accessible_objects',
+  getObjectPermissions: 'get_object_permissions',
+  getObjectsPermissions: 'get_objects_permissions',
+  entries: 'entries',
+  memberships: 'memberships',
+};
+
+const permissionWrites: Methods<PermissionWriter> = {
+  ...permissionReads,
+  addUserPrincipal: 'add_user_principal',
+  removeUserPrincipal: 'remove_user_principal',
+  removePrincipal: 'remove_principal',
+  removePrincipalsBelow: 'remove_principals_below',
+  addPrincipalToAce: 'add_principal_to_ace',
+  removePrincipalFromAce: 'remove_principal_from_ace',
+  removePrincipalFromAces: 'remove_principal_from_aces',
+  replaceObjectPermissions: 'replace_object_permissions',
+  deleteObjectPermissions: 'delete_object_permissions',
+  deletePermissionsBelow: 'delete_permissions_below',
+  flush: 'flush',
+};
+
+const cacheCalls: Methods<CacheCalls> = {
+  set: 'set',
+  delete: 'delete',
+  ttl: 'ttl',
+  expire: 'expire',
+  flush: 'flush',
+};

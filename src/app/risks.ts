@@ -1,0 +1,67 @@
+// Settings that work and are still worth a second thought.
+import { isIP } from 'node:net';
+import type { Settings } from '../settings/settings.ts';
+
+/** A sentence for each risk, with what to do about it. */
+export function findRisks(settings: Settings): readonly string[] {
+  return [...ofNetwork(settings), ...ofSecrets(settings), ...ofData(settings), ...ofAccess(settings)];
+}
+
+function ofNetwork(settings: Settings): readonly string[] {
+  const host = settings.get('host');
+  if (isLoopback(host)) return [];
+  const risks: string[] = [];
+  if (settings.get('http_scheme') !== 'https' && settings.get('trusted_proxies').length === 0) {
+    risks.push(
+      `host is ${host}, and nothing says that a proxy adds TLS: credentials travel in the open. Put a proxy in front, and set http_scheme = https or trusted_proxies.`,
+    );
+  }
+  if (settings.get('includes').includes('prometheus')) {
+    risks.push(
+      `/__metrics__ asks nobody for credentials, and host is ${host}: let the proxy refuse that path to strangers, since it tells ids of users and buckets.`,
+    );
+  }
+  return risks;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const shortSecret = 32;
+
+function ofSecrets(settings: Settings): readonly string[] {
+  const names = ['userid_hmac_secret', 'default_bucket_hmac_secret'] as const;
+  const risks = names
+    .filter((name) => settings.get(name) !== '' && settings.get(name).length < shortSecret)
+    .map((name) => `${name} is short: whoever guesses it can compute ids. Use 32 random characters or more.`);
+  if (settings.get('default_bucket_hmac_legacy_empty')) {
+    risks.push('default_bucket_hmac_legacy_empty is on: ids of personal buckets can be computed by anybody.');
+  }
+  return risks;
+}
+
+function ofData(settings: Settings): readonly string[] {
+  const risks = (['storage', 'permission'] as const)
+    .filter((kind) => settings.get(`${kind}_backend`) === 'memory')
+    .map(
+      (kind) => `${kind}_backend is memory: everything in it is gone when the service stops. Use sqlite or postgresql.`,
+    );
+  const usesSqlite = settings.get('storage_backend') === 'sqlite' || settings.get('permission_backend') === 'sqlite';
+  if (usesSqlite && settings.get('sqlite_synchronous') === 'OFF') {
+    risks.push('sqlite_synchronous is OFF: a loss of power may destroy the file. Use FULL.');
+  }
+  return risks;
+}
+
+function ofAccess(settings: Settings): readonly string[] {
+  const risks: string[] = [];
+  if (settings.get('bucket_create_principals').includes('system.Everyone')) {
+    risks.push('bucket_create_principals names system.Everyone: strangers may fill the storage.');
+  }
+  if (settings.get('multiauth.policies').length === 0) {
+    risks.push('multiauth.policies is empty: nobody can authenticate.');
+  }
+  if (settings.get('log_level') === 'silent') risks.push('log_level is silent: nobody will know what went wrong.');
+  return risks;
+}

@@ -1,0 +1,98 @@
+// `coffer check`: tells whether the service would start, and what is risky, without starting it.
+import { statSync } from 'node:fs';
+import process from 'node:process';
+import { Command } from 'commander';
+import type { Finding } from '../../app/check.ts';
+import { findConfigFile } from '../../settings/load.ts';
+import { SettingsError } from '../../settings/problems.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { loadWith, namedFile, type CommonOptions } from '../common.ts';
+import { Exit, exitCodes } from '../exit-codes.ts';
+import { complain, say } from '../terminal.ts';
+
+interface CheckOptions extends CommonOptions {
+  readonly strict?: true;
+}
+
+const examples = `
+Reads the settings from where \`coffer start\` reads them and tells everything that is wrong with them at once; finds the
+plugins, policies and listeners; connects to the backends; tells which migrations are pending; and warns of settings that
+work but are risky. It changes nothing.
+
+Exit codes:
+  ${exitCodes.done}  the service would start; there may be warnings
+  ${exitCodes.failed}  it would not start, or a backend does not answer
+  ${exitCodes.checkMigrations}  it would start once \`coffer migrate\` has run
+  ${exitCodes.checkWarnings}  with --strict: it would start, but there are warnings
+
+Examples:
+  coffer check                                     before the first start, and when something is odd
+  coffer check --config new.ini --strict           before a deployment
+  coffer check --quiet || exit 1                   in a script: tells only what is not well
+`;
+
+/** The command. */
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('tell whether the service would start, and what is risky')
+    .option('--strict', `end with ${exitCodes.checkWarnings} when there are warnings`)
+    .addHelpText('after', examples)
+    .action(async (_options, command: Command) => {
+      // A connection that nobody answers on must not keep the process for as long as it is tried.
+      await check(command.optsWithGlobals<CheckOptions>()).finally(() =>
+        setTimeout(() => process.exit(), 1000).unref(),
+      );
+    });
+}
+
+async function check(options: CheckOptions): Promise<void> {
+  const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
+  const told = new Set<string>();
+  const tell = ({ kind, text }: Finding): void => {
+    if (told.has(text)) return;
+    told.add(text);
+    counts[kind]++;
+    if (kind !== 'ok') complain(`${kind.padEnd(8)} ${text}`);
+    else if (options.quiet !== true) say(`${kind.padEnd(8)} ${text}`);
+  };
+  const settings = loadOrTell(options, tell);
+  if (settings !== undefined) {
+    checkFile(options, settings, tell);
+    const { checkService } = await import('../../app/check.ts');
+    await checkService(settings, tell);
+  }
+  conclude(counts, options);
+}
+
+function loadOrTell(options: CheckOptions, tell: (finding: Finding) => void): Settings | undefined {
+  try {
+    return loadWith(options, {}, { keepsSecret: false });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const problem of error.lines) tell({ kind: 'problem', text: problem });
+    return undefined;
+  }
+}
+
+/** The configuration holds secrets. */
+function checkFile(options: CheckOptions, settings: Settings, tell: (finding: Finding) => void): void {
+  if (settings.file === null) {
+    tell({ kind: 'ok', text: 'settings: the profile without configuration' });
+    return;
+  }
+  tell({ kind: 'ok', text: `settings: ${settings.file.name}` });
+  const place = { configFile: namedFile(options), environment: process.env, cwd: process.cwd() };
+  const path = findConfigFile(place);
+  if (path === undefined || process.platform === 'win32' || (statSync(path).mode & 0o004) === 0) return;
+  tell({ kind: 'warning', text: `${path} holds secrets and can be read by everybody: chmod 600 it.` });
+}
+
+function conclude({ problem, pending, warning }: Record<Finding['kind'], number>, options: CheckOptions): void {
+  const warnings = warning === 0 ? '' : warning === 1 ? ' There is 1 warning.' : ` There are ${warning} warnings.`;
+  if (problem > 0) throw new Exit(exitCodes.failed, `the service would not start.${warnings}`);
+  if (pending > 0) throw new Exit(exitCodes.checkMigrations, `run \`coffer migrate\` first.${warnings}`);
+  if (warning > 0 && options.strict === true) {
+    throw new Exit(exitCodes.checkWarnings, `the service would start, but not without a thought.${warnings}`);
+  }
+  if (options.quiet !== true) say(`The service would start.${warnings}`);
+}

@@ -1,0 +1,156 @@
+// Requests as observers see them: what dispatch notes on the way, and the observation made of it in the end. Only made
+// when somebody observes.
+import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
+import type { Caller } from '../engine/caller.ts';
+import type { PathIds } from '../engine/context.ts';
+import type { ResponseBody, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { Route } from './router.ts';
+
+/** What dispatch finds out about a request on its way to the answer. */
+export class Note {
+  readonly observer: Observer;
+  route: Route | undefined;
+  caller: Caller | undefined;
+  /** Of a batch, answered so far. */
+  readonly entries: Answered[] = [];
+
+  constructor(observer: Observer) {
+    this.observer = observer;
+  }
+}
+
+const noIds: PathIds = {};
+
+/** An answered entry of a batch, or the part that an outer request has in common with it. */
+export class AnsweredRequest implements Answered {
+  readonly response: ServiceResponse;
+  readonly milliseconds: number;
+  protected readonly request: ServiceRequest;
+  protected readonly note: Note | undefined;
+
+  /** @param startedAt by the clock of `performance.now()` */
+  constructor(request: ServiceRequest, response: ServiceResponse, note: Note | undefined, startedAt: number) {
+    this.request = request;
+    this.response = response;
+    this.note = note;
+    this.milliseconds = performance.now() - startedAt;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get path(): string {
+    const target = withoutAuthority(this.request.target);
+    const mark = target.indexOf('?');
+    return mark === -1 ? target : target.slice(0, mark);
+  }
+
+  get query(): string {
+    const { target } = this.request;
+    const mark = target.indexOf('?');
+    if (mark === -1 || confidential.test(target.slice(0, mark))) return '';
+    return blacken(target.slice(mark + 1), this.note?.route?.endpoint.isResource === true);
+  }
+
+  get endpoint(): string | undefined {
+    return this.note?.route?.endpoint.name;
+  }
+
+  get route(): string | undefined {
+    return this.note?.route?.endpoint.path;
+  }
+
+  get ids(): PathIds {
+    return this.note?.route?.ids ?? noIds;
+  }
+
+  get status(): number {
+    return this.response.status;
+  }
+
+  get errno(): number {
+    return this.response.errno ?? 0;
+  }
+
+  get userId(): string | undefined {
+    return this.note?.caller?.userId;
+  }
+}
+
+/** An answered outer request. */
+export class AnsweredOuterRequest extends AnsweredRequest implements RequestObservation {
+  readonly kind = 'request';
+  /** Whom the answer is for; of a batch, the first of its entries that is for somebody. */
+  readonly #userId: string | undefined;
+
+  constructor(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    { note, userId }: { readonly note: Note | undefined; readonly userId: string | undefined },
+    startedAt: number,
+  ) {
+    super(request, response, note, startedAt);
+    this.#userId = userId;
+  }
+
+  override get userId(): string | undefined {
+    return this.#userId;
+  }
+
+  get requestId(): string {
+    return this.request.id;
+  }
+
+  get agent(): string | undefined {
+    return this.request.headers['user-agent'];
+  }
+
+  get language(): string | undefined {
+    return this.request.headers['accept-language'];
+  }
+
+  /** As the client says; bodies that come in pieces of unknown number count for nothing. */
+  get requestBytes(): number {
+    const length = Number(this.request.headers['content-length'] ?? 0);
+    return Number.isSafeInteger(length) ? length : 0;
+  }
+
+  /** Of the body that is sent; files that are sent piece by piece count for nothing. */
+  get responseBytes(): number {
+    const isEmpty = this.method === 'HEAD' || this.status === 304 || this.status === 204;
+    return isEmpty ? 0 : sizeOf(this.response.body);
+  }
+
+  get entries(): readonly Answered[] | undefined {
+    return this.endpoint === 'batch' ? this.note?.entries : undefined;
+  }
+}
+
+function sizeOf(body: ResponseBody): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.byteLength : 0;
+}
+
+/** The absolute form of a target may name a user and a password. */
+function withoutAuthority(target: string): string {
+  if (target.startsWith('/')) return target;
+  const slash = target.indexOf('/', target.indexOf('//') + 2);
+  return slash === -1 ? '' : target.slice(slash);
+}
+
+/** Addresses whose queries hold nothing else: the codes and states of logins. */
+const confidential = /\/openid\//;
+const secretNames = /^(?:access_token|id_token|refresh_token|token|password|secret|api_key)$/i;
+/** Names that are as good as any for an attribute of a record, but are secrets where logins pass. */
+const loginNames = /^(?:code|state|key)$/i;
+
+function blacken(query: string, isResource: boolean): string {
+  if (!query.includes('=')) return query;
+  const parts = query.split('&').map((part) => {
+    const name = part.slice(0, Math.max(0, part.indexOf('=')));
+    const isSecret = secretNames.test(name) || (!isResource && loginNames.test(name));
+    return isSecret ? `${name}=[removed]` : part;
+  });
+  return parts.join('&');
+}

@@ -1,0 +1,86 @@
+// Puts the plugin together: what keeps the metrics, and the endpoint that tells them. Of all workers together, whichever
+// of them is asked.
+import cluster from 'node:cluster';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Logger } from '../../contracts/logger.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import type { PluginHost, PluginParts } from '../../http/plugin.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { addPoolGauges } from './pool-gauges.ts';
+import { PrometheusSink } from './prometheus-sink.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { WorkerSide } from './worker-side.ts';
+
+/** @throws Error when metrics go elsewhere already */
+export function setUp({ settings, stores, logger, documentationUrl }: PluginHost): PluginParts {
+  if (settings.get('includes').includes('statsd')) {
+    throw new Error('includes names statsd as well, but metrics go to one of the two.');
+  }
+  const registry = new Registry();
+  const prefix = prefixOf(settings);
+  const named = settings.get('prometheus_disabled_metrics');
+  const disabled = new Set(named.map((name) => bareName(name, prefix)));
+  const sink = new PrometheusSink({
+    registry,
+    prefix,
+    buckets: settings.get('prometheus_histogram_buckets'),
+    tellsCreation: settings.get('prometheus_created_metrics_enabled'),
+    disabled,
+  });
+  collectDefaultMetrics({ register: registry });
+  addPoolGauges(registry, prefix, [stores.storage.database, stores.permission.database]);
+  for (const name of named) registry.removeSingleMetric(name);
+  const workers = cluster.isWorker ? new WorkerSide(() => takeSnapshot(registry)) : undefined;
+  const collect = async (): Promise<string> => (await workers?.askForAll()) ?? (await registry.metrics());
+  const handle = (): Promise<ServiceResponse> => answer(collect, logger);
+  return {
+    observer: metricsObserver(sink, {
+      idLabels: settings.get('metrics_matchdict_fields').map((name) => name.replaceAll(/\W/g, '_')),
+      limits: { values: settings.get('metrics_max_label_values'), series: settings.get('metrics_max_series') },
+    }),
+    capabilities: {
+      prometheus: {
+        description: 'GET /__metrics__ tells metrics in the form that Prometheus reads.',
+        url: documentationUrl('prometheus'),
+        prefix,
+        disabled_metrics: [...named],
+      },
+    },
+    endpoints: [
+      {
+        name: 'metrics',
+        path: '/__metrics__',
+        isResource: false,
+        ignoresCaller: true,
+        operations: { GET: { id: '__metrics__', handle }, HEAD: { id: 'head___metrics__', handle } },
+      },
+    ],
+    start: () => workers?.start(),
+    stop: () => workers?.stop(),
+  };
+}
+
+async function answer(collect: () => Promise<string>, logger: Logger): Promise<ServiceResponse> {
+  try {
+    const body = await collect();
+    return { status: 200, headers: { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }, body };
+  } catch (error) {
+    logger.error({ err: error }, 'Metrics could not be collected');
+    return { status: 204, headers: {}, body: '' };
+  }
+}
+
+/** In lower case, with letters and digits only and an underscore behind; Prometheus wants no digit first. */
+function prefixOf(settings: Settings): string {
+  const given = settings.get('prometheus_prefix') ?? settings.get('project_name');
+  const bare = given.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  if (bare === '') return '';
+  return `${/^\d/.test(bare) ? '_' : ''}${bare}_`;
+}
+
+/** The name of a metric as observations have it, from how it is shown. */
+function bareName(name: string, prefix: string): string {
+  const bare = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+  return bare.replace(/_total$/, '');
+}

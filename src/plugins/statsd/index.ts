@@ -1,0 +1,56 @@
+// Sends metrics to StatsD, over UDP: nobody waits for it, and nobody notices when it is not there.
+import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { Datagrams } from './datagrams.ts';
+import { StatsdSink } from './statsd-sink.ts';
+
+const defaultPort = '8125';
+const gaugeIntervalMs = 10_000;
+
+export const statsd = definePlugin({
+  name: 'statsd',
+  observes: true,
+  setup: setUp,
+});
+
+function setUp({ settings, stores, logger }: PluginHost): PluginParts {
+  if (settings.get('includes').includes('prometheus')) {
+    throw new Error('includes names prometheus as well, but metrics go to one of the two.');
+  }
+  const url = settings.get('statsd_url');
+  if (url === undefined) throw new Error('statsd_url must be set, to udp://host:port.');
+  const { hostname, port } = new URL(url);
+  const datagrams = new Datagrams(hostname.replaceAll(/[[\]]/g, ''), Number(port || defaultPort), logger);
+  const sink = new StatsdSink(prefixOf(settings), (line) => datagrams.send(line));
+  const databases = [...new Set([stores.storage.database, stores.permission.database])];
+  const sendGauges = (): void => {
+    for (const { name: database, poolState } of databases) {
+      if (poolState === undefined) continue;
+      const { open, idle, waiting, limit } = poolState();
+      sink.gauge('backend_pool_connections', { database, state: 'idle' }, idle);
+      sink.gauge('backend_pool_connections', { database, state: 'busy' }, open - idle);
+      sink.gauge('backend_pool_waiting', { database }, waiting);
+      sink.gauge('backend_pool_limit', { database }, limit);
+    }
+  };
+  const timer = setInterval(sendGauges, gaugeIntervalMs).unref();
+  return {
+    observer: metricsObserver(sink, {
+      idLabels: settings.get('metrics_matchdict_fields').map((name) => name.replaceAll(/\W/g, '_')),
+      limits: { values: settings.get('metrics_max_label_values'), series: settings.get('metrics_max_series') },
+    }),
+    async stop() {
+      clearInterval(timer);
+      sendGauges();
+      await datagrams.close();
+    },
+  };
+}
+
+/** As existing deployments have it: the name of the project, when it has one of its own. */
+function prefixOf(settings: Settings): string {
+  const project = settings.get('project_name');
+  const prefix = project === 'svc' ? (settings.get('statsd_prefix') ?? project) : project;
+  return prefix.replaceAll(/[^\w.-]/g, '_').replace(/\.+$/, '');
+}

@@ -1,0 +1,109 @@
+// `coffer check`: what it finds, that it changes nothing, and how it ends.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { postgresqlSettings } from '../support/backends.ts';
+import { cloneDatabase, newDatabase } from '../support/postgresql.ts';
+import { run, start, workingFolder, type Outcome } from './process.ts';
+
+const secret = 'a secret that is long enough for tests';
+
+/** A configuration that there is nothing to say about. */
+const sound = {
+  'multiauth.policies': 'basicauth',
+  userid_hmac_secret: secret,
+  storage_backend: 'sqlite',
+  permission_backend: 'sqlite',
+};
+
+async function check(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Outcome> {
+  const cwd = workingFolder();
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`);
+  writeFileSync(join(cwd, 'coffer.ini'), `[app:main]\n${lines.join('\n')}\n`, { mode: 0o600 });
+  return run(['check', ...args], { cwd });
+}
+
+describe('coffer check', () => {
+  test('says that a start without configuration is fine, and leaves no trace.', async () => {
+    const cwd = workingFolder();
+    const { code, out, err } = await run(['check', '--strict'], { cwd });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('The service would start.');
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test('finds nothing wrong with the data of a service that runs.', async () => {
+    const cwd = workingFolder();
+    const service = await start([], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
+    const before = readdirSync(join(cwd, 'data'));
+    const { code, out, err } = await run(['check'], { cwd });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/storage: sqlite answers/);
+    expect(readdirSync(join(cwd, 'data'))).toEqual(before);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  test('tells everything that is wrong at once, and ends with 1.', async () => {
+    const { code, err } = await check({
+      ...sound,
+      includes: 'default_bucket nonsense',
+      storage_url: 'postgresql://user:hunter2@127.0.0.1:1/db',
+      storage_backend: 'postgresql',
+      cache_backend: 'redis',
+      cache_url: 'redis://:hunter2@127.0.0.1:1/0',
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^problem +includes names nonsense/m);
+    expect(err).toMatch(/^problem +storage: postgresql.*ECONNREFUSED/m);
+    expect(err).toMatch(/^problem +cache: redis/m);
+    expect(err).toContain('the service would not start');
+    expect(err).not.toContain('hunter2');
+    const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'paper', userid_hmac_secret: '' });
+    expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
+  });
+
+  test('finds policies and settings of plugins that would keep the service from starting.', async () => {
+    const policy = await check({ ...sound, 'multiauth.policies': 'basicauth ldap' });
+    expect([policy.code, policy.err]).toEqual([1, expect.stringMatching(/^problem +multiauth\.policies names ldap/m)]);
+    const plugin = await check({ ...sound, includes: 'statsd' });
+    expect([plugin.code, plugin.err]).toEqual([1, expect.stringContaining('statsd_url')]);
+    const folder = await check({ ...sound, storage_url: 'coffer.ini/data.sqlite3' });
+    expect([folder.code, folder.err]).toEqual([1, expect.stringMatching(/cannot be written/)]);
+  });
+
+  test.each([
+    ['a memory backend', { storage_backend: 'memory' }, 'storage_backend is memory'],
+    ['an address for everybody', { host: '0.0.0.0' }, 'nothing says that a proxy adds TLS'],
+    ['metrics for everybody', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
+    ['the flush endpoint', { includes: 'flush' }, 'delete all data'],
+    ['a short secret', { userid_hmac_secret: 'short' }, 'userid_hmac_secret is short'],
+    ['buckets by strangers', { bucket_create_principals: 'system.Everyone' }, 'system.Everyone'],
+    ['a file that may break', { sqlite_synchronous: 'OFF' }, 'sqlite_synchronous is OFF'],
+    ['a misspelt name', { paginate_bi: '3' }, 'did you mean paginate_by'],
+  ])('warns of %s, and ends with 4 only when it is to be strict.', async (_, settings, sentence) => {
+    const { code, err } = await check({ ...sound, ...settings }, '--strict', '--quiet');
+    expect(err).toMatch(/^warning /m);
+    expect(err).toContain(sentence);
+    expect(err).not.toContain('problem');
+    expect(code).toBe(4);
+  });
+
+  test('has nothing to say in quiet when all is well, and ends with 0 although there are warnings.', async () => {
+    expect(await check(sound, '--quiet', '--strict')).toEqual({ code: 0, out: '', err: '' });
+    const { code, out } = await check({ ...sound, storage_backend: 'memory' });
+    expect([code, out]).toEqual([0, expect.stringContaining('There is 1 warning.')]);
+  });
+
+  test('ends with 3 while migrations are pending, and with 0 once they are done.', async () => {
+    const empty = await newDatabase();
+    onTestFinished(empty.drop);
+    const pending = await check({ ...sound, ...postgresqlSettings(empty.url) });
+    expect([pending.code, pending.err]).toEqual([3, expect.stringMatching(/^pending +storage: postgresql/m)]);
+    expect(pending.err).toContain('coffer migrate');
+    const ready = await cloneDatabase();
+    onTestFinished(ready.drop);
+    const { code, out } = await check({ ...sound, ...postgresqlSettings(ready.url) }, '--strict');
+    expect([code, out]).toEqual([0, expect.stringMatching(/storage: postgresql answers/)]);
+  });
+});

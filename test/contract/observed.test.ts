@@ -1,0 +1,32 @@
+// The contract suites on backends that are observed: whoever uses them notices nothing.
+import { observeBackends } from '../../src/app/observed-backends.ts';
+import type { OpenBackends } from '../../src/app/backends.ts';
+import { createMemoryCache } from '../../src/backends/memory/cache.ts';
+import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
+import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
+import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import type { Observer } from '../../src/contracts/observer.ts';
+import type { TestClock } from '../../src/testing/index.ts';
+import { describeCache, describeDatabase } from './run-suite.ts';
+
+const blind: Observer = { observe: () => undefined };
+
+function openObserved(clock: TestClock): OpenBackends {
+  const database = createMemoryDatabase({ clock });
+  const backends = {
+    storage: createMemoryStorage(database),
+    permission: createMemoryPermission(database),
+    cache: createMemoryCache({ clock, prefix: 'test:' }),
+    databases: [database],
+    hasPermissions: true,
+    close: () => database.close(),
+  };
+  return observeBackends(backends, blind);
+}
+
+describeDatabase('observed memory', async (clock) => {
+  const { storage, permission } = openObserved(clock);
+  return { database: storage.database, storage, permission };
+});
+
+describeCache('observed memory', async (clock) => ({ cache: openObserved(clock).cache }));
