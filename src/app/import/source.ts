@@ -42,6 +42,7 @@ export class Source {
   readonly #transport: Transport;
   readonly #root: string;
   readonly #authorization: string | undefined;
+  readonly #concurrency: number;
   #batchSize = defaultBatchSize;
   #capabilities: ReadonlySet<string> = new Set();
 
@@ -49,6 +50,7 @@ export class Source {
     this.#transport = new Transport(options);
     this.#root = options.root.href;
     this.#authorization = options.headers['authorization'];
+    this.#concurrency = options.concurrency;
   }
 
   close(): void {
@@ -196,10 +198,11 @@ export class Source {
   async #getAll(paths: readonly string[]): Promise<readonly Single[]> {
     const found: Single[] = [];
     while (found.length < paths.length) {
-      const part = paths.slice(found.length, found.length + Math.max(1, this.#batchSize));
-      const batch = part.length > 1 ? await this.#getBatch(part) : undefined;
-      // Without batches, or where one of its answers cannot be read or is to be asked for again: one by one.
-      for (const [index, path] of part.entries()) found.push(batch?.[index] ?? (await this.#getOne(path)));
+      const size = this.#batchSize > 1 ? this.#batchSize : this.#concurrency;
+      const part = paths.slice(found.length, found.length + size);
+      const batch = part.length > 1 && this.#batchSize > 1 ? await this.#getBatch(part) : undefined;
+      // Without batches, as at a read-only server, or where one of the answers is to be asked for again: one by one.
+      found.push(...(await Promise.all(part.map((path, index) => batch?.[index] ?? this.#getOne(path)))));
     }
     return found;
   }

@@ -88,42 +88,46 @@ beforeEach(async () => {
 afterEach(() => source.close());
 
 describe.each(Object.keys(places))('into %s', (name) => {
-  test('everything that clients see is the same afterwards, and again after changes and another run.', async () => {
-    const values = await places[name]!();
-    const first = await importTo(values, { from: sourceOf(source), mode: 'refuse' });
-    expect(first.parts.flatMap(({ differences }) => differences)).toEqual([]);
-    expect(first).toMatchObject({
-      isEqual: true,
-      problems: [],
-      unseen: ['/buckets/blog/collections/c2/records/of-bob'],
-    });
-    const seen = await answersOf(source, 'alice');
-    expect(seen.size).toBeGreaterThan(200);
-    expect(await seenBy(values, 'alice')).toEqual(seen);
+  test(
+    'everything that clients see is the same afterwards, and again after changes and another run.',
+    { timeout: 60_000 },
+    async () => {
+      const values = await places[name]!();
+      const first = await importTo(values, { from: sourceOf(source), mode: 'refuse' });
+      expect(first.parts.flatMap(({ differences }) => differences)).toEqual([]);
+      expect(first).toMatchObject({
+        isEqual: true,
+        problems: [],
+        unseen: ['/buckets/blog/collections/c2/records/of-bob'],
+      });
+      const seen = await answersOf(source, 'alice');
+      expect(seen.size).toBeGreaterThan(200);
+      expect(await seenBy(values, 'alice')).toEqual(seen);
 
-    const alice = source.asUser('alice');
-    const before = '/v1/buckets/shop/collections';
-    await alice.request('DELETE', '/v1/buckets/a_b');
-    await alice.request('PUT', '/v1/buckets/a_b', { body: { data: { again: true } } });
-    await alice.request('DELETE', `${before}/c1`);
-    await alice.request('DELETE', `${before}/c2/records/r0`);
-    await alice.request('PATCH', `${before}/c2/records/r2`, { body: { permissions: { read: ['new'] } } });
-    await alice.request('PUT', `${before}/new/records/r0`, { body: {} });
-    await alice.request('PUT', `${before}/c3/records/old`, { body: { data: { last_modified: 12 } } });
-    await alice.request('PATCH', '/v1/buckets/shop/groups/staff', { body: { data: { members: ['account:dave'] } } });
-    const again = await importTo(values, { from: sourceOf(source), mode: 'resume' });
-    expect(again.parts.flatMap(({ differences }) => differences)).toEqual([]);
-    expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
-    // What bob alone may see of permissions comes with an import as bob, and takes nothing away.
-    const asBob = await importTo(values, { from: sourceOf(source, 'bob'), mode: 'resume' });
-    expect(asBob.parts.flatMap(({ differences }) => differences)).toEqual([
-      '/buckets: the source does not show a_b (403), which the target has',
-    ]);
-    expect(await seenBy(values, 'bob')).toEqual(await answersOf(source, 'bob'));
-    expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
-    const checked = await importTo(values, { from: sourceOf(source), mode: 'verify' });
-    expect(checked).toMatchObject({ isEqual: true, problems: [] });
-  });
+      const alice = source.asUser('alice');
+      const before = '/v1/buckets/shop/collections';
+      await alice.request('DELETE', '/v1/buckets/a_b');
+      await alice.request('PUT', '/v1/buckets/a_b', { body: { data: { again: true } } });
+      await alice.request('DELETE', `${before}/c1`);
+      await alice.request('DELETE', `${before}/c2/records/r0`);
+      await alice.request('PATCH', `${before}/c2/records/r2`, { body: { permissions: { read: ['new'] } } });
+      await alice.request('PUT', `${before}/new/records/r0`, { body: {} });
+      await alice.request('PUT', `${before}/c3/records/old`, { body: { data: { last_modified: 12 } } });
+      await alice.request('PATCH', '/v1/buckets/shop/groups/staff', { body: { data: { members: ['account:dave'] } } });
+      const again = await importTo(values, { from: sourceOf(source), mode: 'resume' });
+      expect(again.parts.flatMap(({ differences }) => differences)).toEqual([]);
+      expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
+      // What bob alone may see of permissions comes with an import as bob, and takes nothing away.
+      const asBob = await importTo(values, { from: sourceOf(source, 'bob'), mode: 'resume' });
+      expect(asBob.parts.flatMap(({ differences }) => differences)).toEqual([
+        '/buckets: the source does not show a_b (403), which the target has',
+      ]);
+      expect(await seenBy(values, 'bob')).toEqual(await answersOf(source, 'bob'));
+      expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
+      const checked = await importTo(values, { from: sourceOf(source), mode: 'verify' });
+      expect(checked).toMatchObject({ isEqual: true, problems: [] });
+    },
+  );
 });
 
 test('a target that holds something is refused, and one that was written to is not overwritten.', async () => {
@@ -166,6 +170,20 @@ test('objects that somebody else owns come without permissions, by name, and nev
   expect(alice).toMatchObject({ isEqual: true, unseen: ['/buckets/blog/collections/c2/records/of-bob'] });
   expect(await seenBy(values, 'bob')).toEqual(await answersOf(source, 'bob'));
   expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
+});
+
+test('a source that takes no writes any more, and so no batches, is read one by one.', async () => {
+  const place = await places['sqlite']!();
+  const filled = await importTo(place, { from: sourceOf(source), mode: 'refuse' });
+  expect(filled.isEqual).toBe(true);
+  const readonly = await startTestService({ settings: { ...secret, ...place, readonly: 'true' } });
+  try {
+    const values = await places['sqlite']!();
+    expect(await importTo(values, { from: sourceOf(readonly), mode: 'refuse' })).toMatchObject({ isEqual: true });
+    expect(await seenBy(values, 'alice')).toEqual(await answersOf(source, 'alice'));
+  } finally {
+    await readonly.close();
+  }
 });
 
 test('other secrets are told, and so are credentials that nobody knows.', async () => {
