@@ -5,7 +5,7 @@ import type { StoredObject } from '../../core/objects/stored.ts';
 import { inUnit } from '../copy/units.ts';
 import { walkMemberships } from '../copy/walk.ts';
 import type { Compared, Side } from '../copy/verify.ts';
-import type { ListReport } from './import-list.ts';
+import type { ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
 
 /** Users and the groups they are in. */

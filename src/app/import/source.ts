@@ -202,7 +202,7 @@ export class Source {
       const part = paths.slice(found.length, found.length + size);
       const batch = part.length > 1 && this.#batchSize > 1 ? await this.#getBatch(part) : undefined;
       // Without batches, as at a read-only server, or where one of the answers is to be asked for again: one by one.
-      found.push(...(await Promise.all(part.map((path, index) => batch?.[index] ?? this.#getOne(path)))));
+      found.push(...(await Promise.all(part.map(async (path, index) => batch?.[index] ?? (await this.#getOne(path))))));
     }
     return found;
   }

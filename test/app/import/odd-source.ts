@@ -76,7 +76,9 @@ export async function startOddServer({
       return answer(response, url.pathname === '/v1/batch' ? batch(body, usual) : usual(method, url));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const { port } = server.address() as AddressInfo;
   return {
     root: new URL(`http://127.0.0.1:${port}/v1/`),
