@@ -3,7 +3,7 @@
 import 'fake-indexeddb/auto';
 import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-import type * as kinto from 'kinto';
+import type kinto from 'kinto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { authorizationOf, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
