@@ -3,20 +3,38 @@ export { createService, type Service, type ServiceOptions } from './app/service.
 export { createLogger, type LoggerSettings } from './app/logger.ts';
 export { loadSettings, settingsOf, type LoadOptions } from './settings/load.ts';
 export type { Settings } from './settings/settings.ts';
-export { definePlugin, type Plugin, type PluginHost, type PluginParts } from './http/plugin.ts';
+export { setting, type Setting, type SettingsTable, type ValuesOf } from './settings/definition.ts';
+export type { SettingsFamily } from './settings/families.ts';
+export * as readers from './settings/readers.ts';
+export type { Reader as SettingReader, Reading as SettingReading } from './settings/readers.ts';
+export {
+  definePlugin,
+  type AuthorizationFactory,
+  type Plugin,
+  type PluginHost,
+  type PluginParts,
+} from './http/plugin.ts';
 export type { Alias, AliasedRequest, AliasRequest } from './http/alias.ts';
+export type { PrincipalSource } from './http/identity.ts';
+export type { HealthCheck } from './http/views/heartbeat.ts';
 export type { Capability } from './http/views/root.ts';
-export type { Change, Complain, PendingWrite, ResourceKind } from './engine/kind.ts';
+export type { AddedPermission, Change, Complain, PendingWrite, ResourceKind } from './engine/kind.ts';
+export type { Actor, ObjectPlace, Objects } from './engine/objects.ts';
+export type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
+export type { Listener, ListenerContext, ListenerFactory } from './engine/events/listener.ts';
+export type { Subscriber } from './engine/events/subscriber.ts';
+export { formatImpact, formatPayload, type Action, type ChangeAction } from './core/events/payload.ts';
 export type { Context } from './engine/context.ts';
 export type { Endpoint, Method, Operation } from './engine/endpoint.ts';
 export { jsonResponse, RequestBody, type ServiceRequest, type ServiceResponse } from './engine/exchange.ts';
+export type { AccessQuestion, AuthorizationPolicy } from './engine/access.ts';
 export type { Caller } from './engine/caller.ts';
 export type { Reader, Session, Stores, Writer } from './engine/session.ts';
 export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';
-export { StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
+export { entryValue, StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
 export type { IdGenerator } from './core/objects/ids.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
-export { ExactNumber, type JsonObject, type JsonValue } from './base/json.ts';
+export { ExactNumber, formatJson, parseJson, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
 export type {
   AuthenticationPolicy,
@@ -25,6 +43,13 @@ export type {
   PolicyContext,
   PolicyFactory,
 } from './contracts/authentication.ts';
+export type {
+  BackendContext,
+  BackendModule,
+  BackendParts,
+  CacheContext,
+  DatabaseContext,
+} from './contracts/backend-module.ts';
 export type { CacheBackend } from './contracts/cache.ts';
 export type { Database, Transaction } from './contracts/database.ts';
 export type {

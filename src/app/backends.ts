@@ -1,13 +1,13 @@
 // Opens the configured backends. The only place that knows which backends there are; drivers are loaded when asked for.
 import type { Clock } from '../base/clock.ts';
+import type { BackendContext, BackendParts, CacheContext, DatabaseContext } from '../contracts/backend-module.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Database } from '../contracts/database.ts';
-import type { PermissionBackend } from '../contracts/permission.ts';
-import type { StorageBackend } from '../contracts/storage.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
+import { openModule } from './backend-modules.ts';
 import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
 import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
@@ -23,14 +23,19 @@ export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
 }
 
-export type BackendName = 'memory' | 'sqlite' | 'postgresql' | 'redis';
+const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
+type BuiltIn = (typeof builtIn)[number];
+
+function isBuiltIn(name: string): name is BuiltIn {
+  return builtIn.some((known) => known === name);
+}
 
 /** Backends of one database share it, and with it their transactions. */
 export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #postgresql: PostgresqlOpener;
-  readonly #opened = new Map<string, Promise<OpenDatabase>>();
+  readonly #opened = new Map<string, Promise<BackendParts>>();
 
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
@@ -38,17 +43,35 @@ export class BackendOpener {
     this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
-  open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
-    const key = this.#placeOf(name, kind);
+  open(name: string, kind: 'storage' | 'permission'): Promise<BackendParts> {
+    const key = isBuiltIn(name) ? this.#placeOf(name, kind) : `${name} ${this.#settings.get(`${kind}_url`) ?? ''}`;
     let database = this.#opened.get(key);
     if (database === undefined) {
-      database = this.#open(name, kind);
+      database = isBuiltIn(name) ? this.#open(name, kind) : this.#openModule(name, kind);
       this.#opened.set(key, database);
     }
     return database;
   }
 
-  #open(name: BackendName, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
+  #openModule(name: string, kind: 'storage' | 'permission'): Promise<BackendParts> {
+    const module = { setting: `${kind}_backend`, name, exported: 'openDatabase' } as const;
+    return openModule(module, (open) => open(this.databaseContext(kind)));
+  }
+
+  databaseContext(kind: 'storage' | 'permission'): DatabaseContext {
+    return { ...this.#contextOf(kind), openBuiltIn: async (name) => this.#open(requireBuiltIn(name), kind) };
+  }
+
+  cacheContext(): CacheContext {
+    return { ...this.#contextOf('cache'), openBuiltIn: async (name) => this.#openCache(requireBuiltIn(name)) };
+  }
+
+  #contextOf(kind: BackendContext['kind']): BackendContext {
+    const settings = this.#settings;
+    return { kind, url: settings.get(`${kind}_url`), setting: (key) => settings.lookup(key), clock: this.#clock };
+  }
+
+  #open(name: BuiltIn, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
     switch (name) {
       case 'memory':
         return openMemory(this.#clock);
@@ -62,7 +85,7 @@ export class BackendOpener {
   }
 
   /** What tells one database from another. */
-  #placeOf(name: BackendName, kind: 'storage' | 'permission'): string {
+  #placeOf(name: BuiltIn, kind: 'storage' | 'permission'): string {
     switch (name) {
       case 'memory':
         return name;
@@ -75,7 +98,13 @@ export class BackendOpener {
     }
   }
 
-  openCache(name: BackendName): Promise<CacheBackend> {
+  openCache(name: string): Promise<CacheBackend> {
+    if (isBuiltIn(name)) return this.#openCache(name);
+    const module = { setting: 'cache_backend', name, exported: 'openCache' } as const;
+    return openModule(module, (open) => open(this.cacheContext()));
+  }
+
+  #openCache(name: BuiltIn): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
     if (name === 'postgresql') return this.#postgresql.openCache();
     if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
@@ -89,11 +118,18 @@ export class BackendOpener {
   }
 }
 
-/** A database and the backends that it can serve. */
-export interface OpenDatabase {
-  readonly database: Database;
-  readonly storage: () => StorageBackend;
-  readonly permission: () => PermissionBackend;
+/** A database of ours, which serves both. */
+export type OpenDatabase = Required<BackendParts>;
+
+function requireBuiltIn(name: string): BuiltIn {
+  if (!isBuiltIn(name)) throw new Error(`there is no built-in backend ${name}; there are ${builtIn.join(', ')}.`);
+  return name;
+}
+
+/** @throws Error when the module of a setting has another part only */
+function requirePart<T>(part: (() => T) | undefined, setting: string, name: string): T {
+  if (part === undefined) throw new Error(`${setting} names ${name}, whose openDatabase returns no such part.`);
+  return part();
 }
 
 /**
@@ -139,12 +175,13 @@ async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>
 async function openWith(opener: BackendOpener, settings: Settings): Promise<OpenStores> {
   const storageName = settings.get('storage_backend');
   if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
-  const storage = (await opener.open(storageName, 'storage')).storage();
+  const ofStorage = await opener.open(storageName, 'storage');
+  const storage = requirePart(ofStorage.storage, 'storage_backend', storageName);
   const permissionName = settings.get('permission_backend');
   const permission =
     permissionName === undefined
       ? noPermissionBackend(storage.database)
-      : (await opener.open(permissionName, 'permission')).permission();
+      : requirePart((await opener.open(permissionName, 'permission')).permission, 'permission_backend', permissionName);
   const databases = await opener.databases();
   return {
     storage,
@@ -155,6 +192,15 @@ async function openWith(opener: BackendOpener, settings: Settings): Promise<Open
       for (const database of databases) await database.close();
     },
   };
+}
+
+/** What a service with these settings would open a module with, for tests of the module. */
+export function backendContexts(
+  settings: Settings,
+  clock: Clock,
+): { readonly database: DatabaseContext; readonly cache: CacheContext } {
+  const opener = new BackendOpener(settings, clock);
+  return { database: opener.databaseContext('storage'), cache: opener.cacheContext() };
 }
 
 /** The file that a setting such as `storage_url` names; settings were checked when they were loaded. */

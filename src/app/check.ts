@@ -10,7 +10,7 @@ import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import { SettingsError } from '../settings/problems.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendOpener, openMemory, openMemoryCache, type BackendName, type OpenBackends } from './backends.ts';
+import { BackendOpener, openMemory, openMemoryCache, type OpenBackends } from './backends.ts';
 import { messageOf } from './modules.ts';
 import { Observation } from './observation.ts';
 import { Observers } from './observers.ts';
@@ -115,7 +115,7 @@ async function checkBackends(settings: Settings, tell: (finding: Finding) => voi
 }
 
 interface StoreCheck {
-  readonly name: BackendName;
+  readonly name: string;
   readonly open: () => Promise<Store>;
   /** Looked at already: backends share them. */
   readonly stores: Set<Store>;

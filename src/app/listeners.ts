@@ -5,7 +5,8 @@ import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
-import { loadModule, messageOf } from './modules.ts';
+import { webhookListener } from '../webhooks/listener.ts';
+import { isModulePath, loadModule, messageOf } from './modules.ts';
 import { redisListener } from './redis-listener.ts';
 
 export interface ConfiguredListeners {
@@ -17,6 +18,7 @@ export interface ConfiguredListeners {
 /** Built in, by the last segment of `use`. */
 const builtIn: Readonly<Record<string, ListenerFactory>> = {
   redis: redisListener,
+  webhook: webhookListener,
 };
 
 /**
@@ -31,15 +33,18 @@ export async function createListeners(
   kinds: ReadonlySet<string>,
 ): Promise<ConfiguredListeners> {
   const { settings } = host;
-  const listeners: Listener[] = [];
+  const listeners: (readonly [name: string, listener: Listener])[] = [];
   const subscribers: Subscriber[] = [];
+  const names = new Set<string>();
   for (const alias of settings.lookupList('event_listeners') ?? []) {
-    const name = alias.slice(alias.lastIndexOf('.') + 1);
+    const name = nameOf(alias);
     const prefix = `event_listeners.${name}`;
+    if (names.has(name)) throw new Error(`event_listeners names two listeners ${name}.`);
+    names.add(name);
     try {
-      const factory = await findFactory(settings.lookup(`${prefix}.use`) || alias, parts);
+      const factory = await findFactory(findUse(settings, prefix, alias), parts);
       const listener = await factory(contextOf(host, name, prefix));
-      listeners.push(listener);
+      listeners.push([name, listener]);
       subscribers.push(...subscribersOf(name, listener, filtersOf(settings, prefix, kinds)));
     } catch (error) {
       throw new Error(`The event listener ${name} could not be made: ${messageOf(error)}`, { cause: error });
@@ -48,18 +53,46 @@ export async function createListeners(
   return {
     subscribers,
     async start() {
-      for (const listener of listeners) await listener.start?.();
+      for (const [name, listener] of listeners) {
+        try {
+          await listener.start?.();
+        } catch (error) {
+          throw new Error(`The event listener ${name} could not be started: ${messageOf(error)}`, { cause: error });
+        }
+      }
     },
     async stop() {
-      for (const listener of listeners.toReversed()) await listener.stop?.();
+      for (const [name, listener] of listeners.toReversed()) {
+        try {
+          await listener.stop?.();
+        } catch (error) {
+          host.logger.error({ err: error, listener: name }, 'An event listener could not be stopped');
+        }
+      }
     },
   };
+}
+
+/** The last segment of an alias that is a module: of a path without its ending, of a dotted path, of a package. */
+function nameOf(alias: string): string {
+  const isPath = isModulePath(alias) || alias.startsWith('@');
+  const text = isPath ? alias.slice(alias.lastIndexOf('/') + 1).replace(/\.[cm]?[jt]s$/, '') : alias;
+  return text.slice(text.lastIndexOf('.') + 1);
+}
+
+function findUse(settings: Settings, prefix: string, alias: string): string {
+  const use = settings.lookup(`${prefix}.use`) || (/^\w+$/.test(alias) ? '' : alias);
+  if (use === '') {
+    throw new Error(`${prefix}.use is not set; built in are ${Object.keys(builtIn).join(', ')}.`);
+  }
+  return use;
 }
 
 function contextOf(host: PluginHost, name: string, prefix: string): ListenerContext {
   const { stores, objects, clock, logger, settings } = host;
   const parameter = (key: string): string | undefined => settings.lookup(`${prefix}.${key}`);
-  return { name, parameter, stores, objects, clock, logger };
+  const isReadonly = settings.get('readonly');
+  return { name, parameter, stores, objects, clock, logger, isReadonly };
 }
 
 async function findFactory(use: string, parts: readonly PluginParts[]): Promise<ListenerFactory> {
@@ -81,6 +114,8 @@ function isFactory(value: unknown): value is ListenerFactory {
 interface ListenerFilters {
   readonly actions: readonly Action[];
   readonly kinds?: readonly string[];
+  /** Names of events of plugins. */
+  readonly events: readonly string[];
   /** As the settings say; `undefined`: as the listener prefers. */
   readonly isSync: boolean | undefined;
 }
@@ -98,14 +133,15 @@ function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string
   return {
     actions: knownActions.filter((action) => actions.includes(action)),
     ...(resources.length === 0 ? {} : { kinds: resources }),
+    events: settings.lookupList(`${prefix}.events`) ?? [],
     isSync: settings.lookupFlag(`${prefix}.sync`),
   };
 }
 
 function subscribersOf(
   name: string,
-  { handle, isSync: isPreferred = true }: Listener,
-  { actions, kinds, isSync = isPreferred }: ListenerFilters,
+  { handle, handleNamed, isSync: isPreferred = true }: Listener,
+  { actions, kinds, events, isSync = isPreferred }: ListenerFilters,
 ): readonly Subscriber[] {
   const filters = { name, actions, ...(kinds === undefined ? {} : { kinds }) };
   const changed: Subscriber = isSync
@@ -114,5 +150,11 @@ function subscribersOf(
   const read: Subscriber = isSync
     ? { ...filters, on: 'ResourceRead', handle }
     : { ...filters, on: 'AfterResourceRead', handle: (event) => handle(event) };
-  return [changed, read];
+  if (events.length === 0) return [changed, read];
+  if (handleNamed === undefined)
+    throw new Error(`it cannot hear of ${events.join(', ')}: it knows changes and reads only.`);
+  const named: Subscriber = isSync
+    ? { name, events, on: 'NamedEvent', handle: handleNamed }
+    : { name, events, on: 'AfterNamedEvent', handle: (event) => handleNamed(event) };
+  return [changed, read, named];
 }

@@ -142,7 +142,8 @@ export async function deleteCollection(
   );
 }
 
-async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
+/** Opens the backends for a piece of work and closes them after it. */
+export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
     await prepareSchemas(backends);
@@ -152,7 +153,8 @@ async function withBackends<T>(settings: Settings, work: (backends: OpenBackends
   }
 }
 
-async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** One transaction. */
+export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   const session = new Session(backends, silent);
   try {
     const result = await work(await session.writer());

@@ -22,13 +22,13 @@ export async function loadModule(name: string, folder: string = process.cwd()): 
 }
 
 /** Whether the name is written like a path and not like a package. */
-function isPath(name: string): boolean {
+export function isModulePath(name: string): boolean {
   return name.startsWith('.') || isAbsolute(name) || name.startsWith('file:');
 }
 
 function findModule(name: string, folder: string): string {
   if (name.startsWith('file:')) return name;
-  if (isPath(name)) {
+  if (isModulePath(name)) {
     const path = resolve(folder, name);
     if (!existsSync(path)) throw new Error(`There is no module at ${path}.`);
     return pathToFileURL(path).href;

@@ -28,7 +28,7 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
       : undefined,
     tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
     documentationUrl: settings.get('project_docs'),
-    versionPrefix: `/v${major}`,
+    versionPrefix: `${settings.get('path_prefix')}/v${major}`,
     cache,
     clock,
   };

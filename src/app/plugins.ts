@@ -1,17 +1,29 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
 import { openid } from '../plugins/openid/index.ts';
 import { prometheus } from '../plugins/prometheus/index.ts';
+import { signer } from '../plugins/signer/index.ts';
 import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /** Those that come with the software, by whose names `includes` asks for them. */
-export const builtInPlugins: readonly Plugin[] = [admin, changes, defaultBucket, flush, openid, prometheus, statsd];
+export const builtInPlugins: readonly Plugin[] = [
+  accounts,
+  admin,
+  changes,
+  defaultBucket,
+  flush,
+  openid,
+  prometheus,
+  signer,
+  statsd,
+];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.

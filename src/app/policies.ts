@@ -26,7 +26,7 @@ export function createPolicies(
   const names = settings.get('multiauth.policies');
   requireNames(names);
   return names.map((name) => {
-    const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name);
+    const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name, factories);
     const factory = factories.get(use.slice(use.lastIndexOf('.') + 1));
     if (factory === undefined) {
       throw new Error(
@@ -59,6 +59,8 @@ function requireNames(names: readonly string[]): void {
   }
 }
 
-function defaultUse(name: string): string {
+/** The policies that every deployment calls the same need not be spelled out. */
+function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
+  if (name === 'account' && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
 }

@@ -27,6 +27,15 @@ Any user name with any password. The name \`basicauth\` is this one unless \`use
 
 Realm in \`WWW-Authenticate\`; \`Realm\` unless set.
 
+## AccountsPolicy
+
+Names and passwords of [accounts](../guides/accounts.md). It comes with the plugin \`accounts\`; the name \`account\` is
+this one unless \`use\` says otherwise, and user ids begin with \`account:\` whatever the name is.
+
+### realm
+
+As above.
+
 ${policies.map(describePolicy).join('\n\n')}
 `;
 }

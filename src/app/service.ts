@@ -2,6 +2,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -21,10 +22,12 @@ import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
+import { openMailer } from './mail.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
@@ -39,6 +42,8 @@ export interface ServiceOptions {
   /** Beside those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
+  /** Has the last word on every access, in place of the setting `multiauth.authorization_policy`. */
+  readonly authorization?: AuthorizationPolicy;
   /** How to wait for backends that cannot be reached yet; absent: not at all. */
   readonly patience?: Patience;
 }
@@ -70,7 +75,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
     const observation = await openObservation(settings, logger, plugins);
-    const core = { settings, logger, clock };
+    const core = { ...options, clock };
     return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
       async (error: unknown) => {
         await observation.close();
@@ -101,7 +106,7 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function assemble(
-  { settings, logger, clock }: Required<Pick<ServiceOptions, 'settings' | 'logger' | 'clock'>>,
+  { settings, logger, clock, authorization }: ServiceOptions & { readonly clock: Clock },
   plugins: readonly Plugin[],
   backends: OpenBackends,
   observation: Observation,
@@ -113,18 +118,25 @@ export async function assemble(
   // Plugins are made before the kinds, some of which are theirs.
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const host = { settings, stores: backends, cache, clock, logger, objects, engine, versionPrefix, documentationUrl };
+  const mailer = openMailer(settings, logger);
+  const stores = backends;
+  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
   const parts = await setUpPlugins(plugins, host);
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = observation.ofPolicies(createPolicies(host, parts));
 
-  const ofKinds = { ...kindSettings(settings), idGenerator: idGeneratorOf(parts) };
+  const ofKinds = {
+    ...kindSettings(settings),
+    idGenerators: idGeneratorsOf(parts),
+    authorization: authorization ?? (await createAuthorization(host, parts)),
+  };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
-  const shareable = backends.hasPermissions ? builtInKinds(resources) : [];
+  const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
+  const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
   for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
@@ -151,7 +163,12 @@ export async function assemble(
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
-    ...resourceEndpoints(kinds.values(), engine, ofKinds),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap((part) => part.actions ?? []),
+    ),
     ...parts.flatMap((part) => part.endpoints ?? []),
   );
 
@@ -174,9 +191,9 @@ export async function assemble(
       },
       clock,
     ),
-    versionPrefix,
+    place: { pathPrefix: settings.get('path_prefix'), versionPrefix },
     readonly: settings.get('readonly'),
-    unversionedPaths: new Set(['/__heartbeat__', '/__lbheartbeat__', '/__version__']),
+    unversionedPaths: unversionedPaths(settings.get('path_prefix')),
   });
   const runner: RunnerOptions = {
     dispatcher,
@@ -194,10 +211,7 @@ export async function assemble(
     observer: observation.observer,
   };
   const server = createServer({ runner, ...serverLimits(settings) });
-  const stop = async (): Promise<void> => {
-    await listeners.stop();
-    for (const part of parts.toReversed()) await part.stop?.();
-  };
+  const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
     await listeners.start();
@@ -215,10 +229,17 @@ export async function assemble(
     async close({ lingerMs } = { lingerMs: 0 }) {
       await server.close(lingerMs);
       await stop();
+      await mailer.close();
       await observation.close();
       await backends.close();
     },
   };
+}
+
+/** What load balancers ask for; they follow no redirects. */
+function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
+  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
+  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
 /** @throws Error naming the plugin that could not be started, with its reason */
@@ -232,6 +253,17 @@ async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[
   }
 }
 
+/** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
+async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
+    }
+  }
+}
+
 export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
@@ -241,9 +273,8 @@ function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logge
   for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
 }
 
-function idGeneratorOf(parts: readonly PluginParts[]): (name: string) => IdGenerator | undefined {
-  const added = new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
-  return (name) => added.get(name);
+function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {
+  return new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
 }
 
 function collectCapabilities(parts: readonly PluginParts[]): Capabilities {

@@ -13,6 +13,9 @@ export const exitCodes = {
   deleteCollectionReadonly: 31,
   deleteCollectionBucketMissing: 32,
   deleteCollectionCollectionMissing: 33,
+  createUserReadonly: 51,
+  createUserNoPlugin: 52,
+  createUserNoInput: 53,
 } as const;
 
 /** Ends a command with a code and, unless all is said, a message. */

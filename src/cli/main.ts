@@ -4,6 +4,7 @@ import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
 import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
+import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { importCommand } from './commands/import.ts';
@@ -12,6 +13,7 @@ import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 import { complain } from './terminal.ts';
@@ -44,6 +46,8 @@ function createProgram(): Command {
     copyCommand(),
     importCommand(),
     deleteCollectionCommand(),
+    createUserCommand(),
+    webhooksCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();
@@ -83,5 +87,5 @@ function describeError(error: unknown, withStack: boolean): string {
   if (withStack && error.stack !== undefined) return error.stack;
   // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
   const detail = error.cause instanceof Error ? error.cause.message : '';
-  return detail === '' ? error.message : `${error.message} (${detail})`;
+  return error.message.includes(detail) ? error.message : `${error.message} (${detail})`;
 }

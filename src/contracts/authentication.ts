@@ -1,12 +1,31 @@
 // How a request tells who sends it. Policies are asked in the configured order; the first that returns an id wins.
 import type { Clock } from '../base/clock.ts';
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CacheBackend } from './cache.ts';
 import type { Logger } from './logger.ts';
 
 /** The part of a request that identity may come from. Header names are lower-case. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Network address of the client, as far as it is known. */
+  readonly address?: string | undefined;
+}
+
+/** What a request asks for, for credentials that are good for one thing only. */
+export interface OnceRequest {
+  readonly method: string;
+  /** Decoded, without the version prefix. */
+  readonly path: string;
+  /** The body as JSON; `undefined` when there is none, or it is no JSON. */
+  readonly readBody: () => JsonValue | undefined;
+}
+
+/** A user for one request. */
+export interface OnceIdentity {
+  /** Without prefix. */
+  readonly id: string;
+  /** Makes the credentials good again; called when nothing of the request is kept, so that it can be repeated. */
+  readonly giveBack: () => Promise<void>;
 }
 
 /** Who somebody is, for policies that know more than an id. */
@@ -31,6 +50,11 @@ export interface AuthenticationPolicy {
    * @throws BackendUnavailable when the credentials cannot be checked now (503, never a 401)
    */
   authenticate(credentials: Credentials): Promise<string | Identity | undefined>;
+  /**
+   * The user whom the credentials make of the sender for this one request, or `undefined`. Asked before `authenticate`,
+   * for each entry of a batch anew.
+   */
+  authenticateOnce?(credentials: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined>;
 }
 
 /** What a policy is made from. */

@@ -13,6 +13,12 @@ export interface CacheBackend {
   get(key: string): Promise<JsonValue | undefined>;
   /** Takes the value out: of two concurrent callers exactly one gets it, the other `undefined`. */
   delete(key: string): Promise<JsonValue | undefined>;
+  /**
+   * Adds a whole number, negative or not, to a number that was stored before, and answers the sum. An absent or expired
+   * key counts as 0 and gets the time to live; that of a key that is there stays as it is. Of concurrent callers none is
+   * lost. Only for keys that hold nothing but such sums.
+   */
+  increment(key: string, by: number, ttlSeconds: number): Promise<number>;
   /** Seconds left, or a negative number when the key is absent. */
   ttl(key: string): Promise<number>;
   /** Gives an existing key a new time to live; no error when absent. */

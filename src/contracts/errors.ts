@@ -35,7 +35,7 @@ export interface UnavailableOptions extends ErrorOptions {
 
 /** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
 export class BackendUnavailable extends BackendError {
-  /** `storage`, `permission` or `cache`. */
+  /** `storage`, `permission`, `cache`, `mail`, or what else could not be reached. */
   readonly backend: string;
   readonly reason: string | undefined;
   readonly isLasting: boolean;

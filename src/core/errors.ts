@@ -11,7 +11,14 @@ interface ErrorRow {
 
 export const errorTable = {
   missingAuthToken: { status: 401, errno: 104, error: 'Unauthorized', message: 'Please authenticate to use this.' },
+  accountsNeedAuthentication: {
+    status: 401,
+    errno: 999,
+    error: 'Accounts can only be listed and deleted with authentication.',
+    message: 'Please authenticate to use this.',
+  },
   invalidParameters: { status: 400, errno: 107, error: 'Invalid parameters' },
+  invalidPostedData: { status: 400, errno: 109, error: 'Bad Request' },
   malformedUrl: { status: 400, errno: 107, error: 'Bad Request', message: 'The URL holds invalid UTF-8.' },
   badRequest: { status: 400, errno: 107, error: 'Bad Request', message: 'The request is malformed.' },
   notAcceptable: { status: 406, errno: 107, error: 'Invalid parameters' },
@@ -49,6 +56,12 @@ export const errorTable = {
     errno: 116,
     error: 'Not Found',
     message: 'This version of the protocol is not served here.',
+  },
+  clientAtCapacity: {
+    status: 429,
+    errno: 117,
+    error: 'Too Many Requests',
+    message: 'There were too many attempts. Try again later.',
   },
   forbidden: { status: 403, errno: 121, error: 'Forbidden', message: 'Not allowed for this user.' },
   constraintViolated: {

@@ -6,6 +6,48 @@ import type { Caller } from './caller.ts';
 import type { PathIds } from './context.ts';
 import type { Reader } from './session.ts';
 
+/** What an authorization policy is asked. */
+export interface AccessQuestion {
+  /** Kind of the objects it is about, `record`. */
+  readonly kind: string;
+  /** `read`, `write`, `create`, or one that a plugin has added. Changing and deleting are `write`. */
+  readonly permission: string;
+  /** Whether it is about one object, or about a list as a whole, all of its objects included. */
+  readonly on: 'object' | 'list';
+  /** Ids in the path by name, that of the object included where it is known. */
+  readonly ids: PathIds;
+  readonly caller: Caller;
+  readonly reader: Reader;
+  /** What settings and entries say; costs nothing unless it is called. */
+  readonly byDefault: () => Promise<boolean>;
+}
+
+/** Has the last word on every access: of single objects, of lists, and of the entries of a batch. */
+export interface AuthorizationPolicy {
+  /**
+   * Whether the caller may. Throwing fails the request. It is asked about what may turn out not to matter, so it must have
+   * no effect of its own.
+   */
+  readonly decide: (question: AccessQuestion) => boolean | Promise<boolean>;
+  /**
+   * The ids of the objects of a list that the caller may see or change, when not the list as a whole.
+   *
+   * @param shared those that entries share with the caller one by one, and `decide` has confirmed
+   */
+  readonly selectObjects?: (
+    question: AccessQuestion,
+    shared: readonly string[],
+  ) => readonly string[] | Promise<readonly string[]>;
+}
+
+/** What a rule is about, for the policy that has the last word on it. */
+interface Policed {
+  readonly policy: AuthorizationPolicy;
+  readonly kind: string;
+  readonly permission: string;
+  readonly on: 'object' | 'list';
+}
+
 /** Who may do one thing: principals named by settings, and those in any of the granting entries. */
 export interface AccessRule {
   /** From settings such as `record_create_principals`. */
@@ -14,17 +56,42 @@ export interface AccessRule {
   readonly entries: PermissionRule | undefined;
   /** Whether every authenticated caller passes, as with user resources. */
   readonly authenticated: boolean;
+  /** Absent: settings and entries decide alone. */
+  readonly policed?: Policed | undefined;
 }
 
 /** Whether the caller may do what the rule is about. */
 export async function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
+  if (rule.policed === undefined) return isGranted(rule, caller, reader, ids);
+  // Nobody can be let into the list of a user that there is not.
+  if (rule.authenticated && caller.userId === undefined) return false;
+  return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => isGranted(rule, caller, reader, ids) });
+}
+
+/** Whether the policy, if there is one, leaves it at what has been granted in another way. */
+export async function isConfirmed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
+  if (rule.policed === undefined) return true;
+  return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => Promise.resolve(true) });
+}
+
+async function askPolicy(
+  { policy, ...about }: Policed,
+  question: Pick<AccessQuestion, 'caller' | 'reader' | 'ids' | 'byDefault'>,
+): Promise<boolean> {
+  // Whatever else a policy of somebody else's returns is no permission.
+  const answer: unknown = await policy.decide({ ...about, ...question });
+  return answer === true;
+}
+
+async function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.authenticated) return caller.userId !== undefined;
   if (isNamedBySettings(rule, caller)) return true;
   const bound = rule.entries?.bind(ids) ?? [];
   return bound.length > 0 && reader.permission.checkPermission(caller.principals, bound);
 }
 
-function isNamedBySettings(rule: AccessRule, caller: Caller): boolean {
+/** Whether settings alone let the caller do it. */
+export function isNamedBySettings(rule: AccessRule, caller: Caller): boolean {
   if (rule.principals.size === 0) return false;
   return caller.principals.some((principal) => rule.principals.has(principal));
 }
@@ -45,25 +112,57 @@ export interface ListAccess {
   readonly ids: readonly string[] | undefined;
 }
 
+/** A list that access is asked for. */
+export interface AskedList {
+  readonly uri: string;
+  /** Name of the id of its objects in paths, `record_id`. */
+  readonly idName: string;
+  readonly whole: AccessRule;
+  readonly create: AccessRule;
+  /** For single objects; its entries on the listed objects themselves count. */
+  readonly own: AccessRule;
+}
+
 /**
  * Access to a list: the whole of it, or else the objects shared one by one, or else nothing of it for those who may
  * create there.
  *
- * @param list.own rule for single objects; its entries on the listed objects themselves count
  * @throws ServiceError missingAuthToken, forbidden
  */
 export async function requireListAccess(
-  list: { readonly uri: string; readonly whole: AccessRule; readonly create: AccessRule; readonly own: AccessRule },
+  list: AskedList,
   caller: Caller,
   reader: Reader,
   ids: PathIds,
 ): Promise<ListAccess> {
   if (await isAllowed(list.whole, caller, reader, ids)) return { ids: undefined };
-  const bound = list.own.entries?.bindList(ids) ?? [];
-  if (bound.length > 0) {
-    const found = await reader.permission.getAccessibleObjects(caller.principals, { bound, withChildren: false });
-    if (found.size > 0) return { ids: Array.from(found.keys(), (uri) => uri.slice(list.uri.length + 1)) };
-  }
+  const objects = await findObjects(list, caller, reader, ids);
+  if (objects.length > 0) return { ids: objects };
   if (await isAllowed(list.create, caller, reader, ids)) return { ids: [] };
   throw refusal(caller);
+}
+
+/** Ids of the single objects of a list that the caller has access to. */
+async function findObjects(
+  { uri, idName, own, whole }: AskedList,
+  caller: Caller,
+  reader: Reader,
+  ids: PathIds,
+): Promise<readonly string[]> {
+  const bound = own.entries?.bindList(ids) ?? [];
+  const found =
+    bound.length === 0
+      ? []
+      : (await reader.permission.getAccessibleObjects(caller.principals, { bound, withChildren: false })).keys();
+  const shared = Array.from(found, (object) => object.slice(uri.length + 1));
+  const { policed } = whole;
+  if (policed === undefined) return shared;
+  const confirmed: string[] = [];
+  for (const id of shared) {
+    if (await isConfirmed(own, caller, reader, { ...ids, [idName]: id })) confirmed.push(id);
+  }
+  const { policy, ...about } = policed;
+  if (policy.selectObjects === undefined || (whole.authenticated && caller.userId === undefined)) return confirmed;
+  const byDefault = (): Promise<boolean> => isGranted(whole, caller, reader, ids);
+  return policy.selectObjects({ ...about, caller, reader, ids, byDefault }, confirmed);
 }

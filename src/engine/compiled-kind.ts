@@ -4,7 +4,7 @@ import { findIdGenerator, requireSelfMatching, type IdGenerator } from '../core/
 import type { ListKey } from '../core/objects/stored.ts';
 import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
 import { createInheritance, type Inheritance } from '../core/permissions/inheritance.ts';
-import type { AccessRule } from './access.ts';
+import type { AccessRule, AuthorizationPolicy } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { PathIds } from './context.ts';
 import type { ResourceKind } from './kind.ts';
@@ -12,7 +12,9 @@ import type { ResourceKind } from './kind.ts';
 /** How settings reach the kinds; answers are read once. */
 export interface KindSettings {
   /** Generators beside the built-in ones, by name. */
-  readonly idGenerator?: (name: string) => IdGenerator | undefined;
+  readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
+  /** Has the last word on every access; absent: settings and entries decide. */
+  readonly authorization?: AuthorizationPolicy | undefined;
   /** Value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
@@ -77,13 +79,18 @@ function compileKind(
   if (isShareable && kind.permissions === undefined) {
     throw new Error(`The shareable resource kind ${kind.name} declares no permissions.`);
   }
-  const ruleOn = (on: string, permission: string): AccessRule => {
-    if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true };
-    const entries = inheritance.rule(on, permission, kind.name);
+  const policy = settings.authorization;
+  /** @param asked how a policy is told what the rule is about */
+  const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', asked = permission): AccessRule => {
+    const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: asked, on };
+    if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true, policed };
+    const entries = inheritance.rule(grantor, permission, kind.name);
     const principals = entries.settingNames.flatMap((name) => settings.list(name));
-    return { principals: new Set(principals), entries, authenticated: false };
+    return { principals: new Set(principals), entries, authenticated: false, policed };
   };
   const above = kind.parent ?? '';
+  const readList = ruleOn(above, 'read', 'list');
+  const writeList = ruleOn(above, 'write', 'list');
   const added = new Map<string, AccessRule>();
   return {
     name: kind.name,
@@ -99,29 +106,34 @@ function compileKind(
       ? compileListKey(kind.name, parent)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
     rule(permission) {
-      const rule = added.get(permission) ?? ruleOn(kind.name, permission);
+      const rule = added.get(permission) ?? ruleOn(kind.name, permission, 'object');
       // Names come from code, never from requests, so the map stays small.
       added.set(permission, rule);
       return rule;
     },
     rules: {
-      readList: ruleOn(above, 'read'),
-      writeList: ruleOn(above, 'write'),
-      create: ruleOn(above, `${kind.name}:create`),
-      read: ruleOn(kind.name, kind.readPermission ?? 'read'),
-      write: ruleOn(kind.name, 'write'),
+      readList: kind.ownerOf === undefined ? readList : { ...readList, principals: union(readList, writeList) },
+      writeList,
+      create: ruleOn(above, `${kind.name}:create`, 'list', 'create'),
+      read: ruleOn(kind.name, kind.readPermission ?? 'read', 'object', 'read'),
+      write: ruleOn(kind.name, 'write', 'object'),
     },
   };
+}
+
+function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
+  return new Set([...one.principals, ...other.principals]);
 }
 
 function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {
   const custom = kind.customIds;
   const setting =
     settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
-  const generator = custom ?? settings.idGenerator?.(setting) ?? findIdGenerator(setting);
+  const generator = custom ?? settings.idGenerators?.get(setting) ?? findIdGenerator(setting);
   if (generator === undefined) {
+    const known = ['UUID4', 'NameGenerator', 'RelaxedUUID', ...(settings.idGenerators?.keys() ?? [])];
     throw new Error(
-      `${kind.name}_id_generator: there is no id generator called ${setting}; use UUID4, NameGenerator or RelaxedUUID.`,
+      `${kind.name}_id_generator: there is no id generator called ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
     );
   }
   requireSelfMatching(setting, generator);

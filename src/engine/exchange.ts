@@ -15,6 +15,8 @@ export interface ServiceRequest {
   readonly body: RequestBody;
   /** `http://host:port` by which the client reaches the service, without trailing slash. */
   readonly origin: string;
+  /** Network address of the client, the nearest one that no trusted proxy speaks for; absent without a socket. */
+  readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
 }

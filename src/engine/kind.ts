@@ -2,6 +2,7 @@
 // add. Endpoints, permissions, queries, preconditions and deletion follow from it.
 import type { JsonObject } from '../base/json.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { ErrorKey } from '../core/errors.ts';
 import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
@@ -20,7 +21,17 @@ export interface PendingWrite {
   readonly id: string;
   readonly ids: PathIds;
   readonly attributes: JsonObject;
+  /** The object before; `undefined` when it is being created. */
+  readonly old: StoredObject | undefined;
+  readonly writer: Viewer;
   readonly session: Session;
+}
+
+/** Somebody who looks at an object, or writes it. */
+export interface Viewer {
+  readonly caller: Caller;
+  /** Whether the setting `<kind>_write_principals` names them, so that every object of the kind is theirs to change. */
+  readonly isAdministrator: boolean;
 }
 
 /** A change that has been written, inside the transaction. */
@@ -63,6 +74,14 @@ export interface ResourceKind {
   readonly permissions?: PermissionDeclaration;
   /** Permission asked on the object for reading it alone; default `read`. */
   readonly readPermission?: string;
+  /**
+   * The principal that an object belongs to by its id, whoever creates it: accounts. It alone stands in the `write`
+   * entry. Clients choose the ids, and authenticated ones only their own unless they are administrators, who may read
+   * everything as well.
+   */
+  readonly ownerOf?: (id: string) => string;
+  /** What anonymous callers are told who ask for a list or its deletion; default: the rules decide. */
+  readonly anonymousListError?: ErrorKey;
   /** Whether authenticated callers who may see nothing of a list get an empty one instead of a refusal. */
   readonly isListOpen?: boolean;
   /** Name of the id generator unless the setting `<kind>_id_generator` says otherwise; default the setting `id_generator`. */
@@ -71,8 +90,20 @@ export interface ResourceKind {
   readonly customIds?: IdGenerator;
   /** Checks and completes attributes that clients send; the answer is what gets stored. */
   readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject;
+  /**
+   * Slow work on attributes that will probably be written, such as hashing a password, before anybody waits for the
+   * list. `beforeWrite` picks up what came out; the attributes it gets may still be others.
+   */
+  readonly prepareWrite?: (write: PendingWrite) => Promise<void>;
   /** Last word on attributes before they are stored, such as JSON Schema validation; throws to refuse. */
   readonly beforeWrite?: (write: PendingWrite) => Promise<JsonObject>;
+  /** The object as somebody may see it; default: as it is. */
+  readonly present?: (object: StoredObject, viewer: Viewer) => StoredObject;
+  /**
+   * Attributes, such as a hashed password, that filters and sorting must not find anything out about, and that what
+   * leaves the process about events lacks.
+   */
+  readonly hiddenFields?: readonly string[];
   /** What follows from a change, inside the same transaction: memberships, cascades. */
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
   /** Seconds for which anonymous answers may be cached; `undefined`: not at all. */

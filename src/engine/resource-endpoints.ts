@@ -2,6 +2,7 @@
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
+import type { ResourceAction } from './resource-action.ts';
 import type { EngineOptions, Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
@@ -19,16 +20,30 @@ const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma']
 const written = ['ETag', 'Last-Modified'];
 const totals = ['Total-Objects', 'Total-Records'];
 
-/** Both endpoints of every kind. Methods switched off by settings are left out as if they did not exist. */
+/** Both endpoints of every kind, and its actions. Methods switched off by settings are left out as if they did not exist. */
 export function resourceEndpoints(
   kinds: Iterable<CompiledKind>,
   options: EngineOptions,
   settings: KindSettings,
+  actions: readonly ResourceAction[] = [],
 ): readonly Endpoint[] {
   return [...kinds].flatMap((kind) => [
     pluralEndpoint(kind, options, settings),
     objectEndpoint(kind, options, settings),
+    ...actions.filter((action) => action.kind === kind.name).map((action) => actionEndpoint(kind, options, action)),
   ]);
+}
+
+function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: ResourceAction): Endpoint {
+  const { id, path, method, consumes, handle } = action;
+  return {
+    name: `${kind.name}-${id}`,
+    path: `${kind.declaration.path}/{${kind.idName}}${path}`,
+    isResource: true,
+    operations: {
+      [method]: { id, ...(consumes === undefined ? {} : { consumes }), handle: handler(kind, options, handle) },
+    },
+  };
 }
 
 function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {

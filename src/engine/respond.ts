@@ -2,9 +2,9 @@
 import { formatJson, type JsonObject } from '../base/json.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
-import { formatEntry, type StoredEntry } from '../core/objects/stored.ts';
-import type { Caller } from './caller.ts';
+import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
+import { presentObject, visiblePermissions } from './ownership.ts';
 import type { Scope } from './scope.ts';
 
 /** `ETag` and `Last-Modified` of an object or a list. */
@@ -28,25 +28,19 @@ export async function cacheControl({ kind, context, options }: Scope): Promise<R
   return { 'Cache-Control': 'no-cache, no-store' };
 }
 
-/** The permissions of an object as its caller may see them: all for those in its own `write` entry, else none. */
-export function visiblePermissions(permissions: ObjectPermissions, caller: Caller): ObjectPermissions {
-  const writers = permissions['write'];
-  return writers?.some((writer) => caller.principals.includes(writer)) === true ? permissions : {};
-}
-
 /** `{"permissions": …, "data": …}`; user resources have no permissions. */
 export function objectResponse(
-  { kind, context }: Scope,
+  scope: Scope,
   status: number,
-  entry: StoredEntry,
+  object: StoredObject,
   permissions: ObjectPermissions,
   headers: ResponseHeaders = {},
 ): ServiceResponse {
-  const data = `"data":${formatEntry(entry)}}`;
-  const body = kind.isShareable
-    ? `{"permissions":${JSON.stringify(visiblePermissions(permissions, context.caller))},${data}`
+  const data = `"data":${formatEntry(presentObject(scope, object))}}`;
+  const body = scope.kind.isShareable
+    ? `{"permissions":${JSON.stringify(visiblePermissions(scope, permissions, { isNew: status === 201 }))},${data}`
     : `{${data}`;
-  return { status, headers: { ...timestampHeaders(entry.lastModified), ...headers }, body };
+  return { status, headers: { ...timestampHeaders(object.lastModified), ...headers }, body };
 }
 
 /** `{"data": …}` of a value that is not the whole object. */

@@ -17,7 +17,7 @@ import { parseTarget } from './target.ts';
 export interface BatchOptions {
   /** Most entries allowed; 0: no limit. */
   readonly maxRequests: number;
-  /** `/v1` */
+  /** `/v1`, or with a path before it `/api/v1`. */
   readonly versionPrefix: string;
 }
 
@@ -180,13 +180,15 @@ function mergeDefaults(entry: JsonObject, defaults: JsonObject): JsonObject {
 function toEntry(value: JsonObject, versionPrefix: string): Entry {
   const { path, method, headers, body } = pick(value);
   const target = path as string;
-  const isVersioned = target === versionPrefix || target.startsWith(`${versionPrefix}/`);
+  // Clients know the version as the last part of the address that they were given.
+  const version = versionPrefix.slice(versionPrefix.lastIndexOf('/'));
+  const given = [versionPrefix, version].find((prefix) => target === prefix || target.startsWith(`${prefix}/`)) ?? '';
   const lowered: Record<string, string> = {};
   for (const [name, text] of Object.entries((headers ?? {}) as Record<string, string>)) {
     setKey(lowered, name.toLowerCase(), text);
   }
   return {
-    target: isVersioned ? target : versionPrefix + target,
+    target: versionPrefix + target.slice(given.length),
     method: typeof method === 'string' ? method : 'GET',
     headers: lowered,
     body,

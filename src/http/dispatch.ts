@@ -18,7 +18,15 @@ import { AnsweredRequest, Note } from './observed-request.ts';
 import { requireUsableTypes } from './negotiation.ts';
 import type { Announcements } from './announcements.ts';
 import type { Route, Router } from './router.ts';
-import { locate, parseTarget, withoutTrailingSlash, type RedirectOptions, type Target } from './target.ts';
+import {
+  locate,
+  parseTarget,
+  withoutPrefixes,
+  withoutTrailingSlash,
+  type Place,
+  type RedirectOptions,
+  type Target,
+} from './target.ts';
 
 /** What all entries of one outer request share. */
 export interface Outer {
@@ -37,8 +45,7 @@ export interface DispatchOptions {
   readonly errors: ErrorOptions;
   readonly redirects: RedirectOptions;
   readonly announcements: Announcements;
-  /** `/v1` */
-  readonly versionPrefix: string;
+  readonly place: Place;
   readonly readonly: boolean;
   /** Paths served without version prefix too, for load balancers that follow no redirect. */
   readonly unversionedPaths: ReadonlySet<string>;
@@ -97,13 +104,13 @@ export class Dispatcher {
   }
 
   #find(request: ServiceRequest, target: Target): Found | { readonly redirect: ServiceResponse } {
-    const { router, versionPrefix, redirects, unversionedPaths, readonly } = this.#options;
+    const { router, place, redirects, unversionedPaths, readonly } = this.#options;
     const isUnversioned = unversionedPaths.has(target.path);
     // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
     const located =
-      isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${versionPrefix}/`))
-        ? { below: target.path.replace(/^\/v\d+(?=\/|$)/, '') || '/' }
-        : locate(target, versionPrefix, request.origin, redirects);
+      isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${place.versionPrefix}/`))
+        ? { below: withoutPrefixes(target.path, place) }
+        : locate(target, place, request.origin, redirects);
     if ('redirect' in located) return located;
     const route = router.find(located.below);
     if (route !== undefined) return { route, below: located.below };
@@ -126,7 +133,7 @@ export class Dispatcher {
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
-    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request.headers, outer.session);
+    const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request, outer.session, found.below);
     if (outer.note !== undefined) outer.note.caller = caller;
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
@@ -141,7 +148,7 @@ export class Dispatcher {
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),
       dispatch: (entry) => this.#dispatchEntry(entry, outer),
-      authenticate: (entries) => outer.identities.prepare(entries.map(({ headers }) => headers)),
+      authenticate: (entries) => outer.identities.prepare(entries),
     };
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.

@@ -1,8 +1,9 @@
 // From request headers to the caller: the configured policies are asked in their order, the first success wins.
+import { JsonSyntaxError, type JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy, Identity } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
-import type { RequestHeaders } from '../engine/exchange.ts';
+import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
 import type { Reader, Session } from '../engine/session.ts';
 
 /** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
@@ -34,26 +35,30 @@ export class Identities {
 
   /**
    * The caller with all principals; anonymous when no policy recognises the request. Never fails because of wrong
-   * credentials.
+   * credentials, unless there were too many.
    *
-   * @throws BackendUnavailable when the credentials cannot be checked now
+   * @param path decoded, without the version prefix
+   * @throws BackendUnavailable when the credentials cannot be checked now; ServiceError clientAtCapacity
    */
-  async resolve(headers: RequestHeaders, session: Session): Promise<Caller> {
+  async resolve(request: ServiceRequest, session: Session, path: string): Promise<Caller> {
+    const { headers } = request;
     if (this.#isAnonymous(headers)) return anonymous;
+    const once = await this.#findOnce(request, session, path);
+    if (once !== undefined) return this.#toCaller(once, session);
     const credentials = headers['authorization'];
     let caller = this.#resolved.get(credentials ?? '');
     if (caller === undefined) {
-      caller = await this.#toCaller(await this.#find(headers), session);
+      caller = await this.#toCaller(await this.#find(request), session);
       if (credentials !== undefined) this.#resolved.set(credentials, caller);
     }
     return caller;
   }
 
   /** Asks the policies now, and keeps what they say for `resolve`. Never fails. */
-  async prepare(all: readonly RequestHeaders[]): Promise<void> {
-    for (const headers of all) {
+  async prepare(all: readonly ServiceRequest[]): Promise<void> {
+    for (const request of all) {
       // One after another: a policy that fails is asked once, not once for each entry.
-      if (!this.#isAnonymous(headers)) await this.#find(headers).catch(ignore);
+      if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
     }
   }
 
@@ -64,22 +69,22 @@ export class Identities {
     );
   }
 
-  #find(headers: RequestHeaders): Promise<Known | undefined> {
-    const credentials = headers['authorization'];
-    if (credentials === undefined) return this.#authenticate(headers);
+  #find(request: ServiceRequest): Promise<Known | undefined> {
+    const credentials = request.headers['authorization'];
+    if (credentials === undefined) return this.#authenticate(request);
     let known = this.#known.get(credentials);
     if (known === undefined) {
-      known = this.#authenticate(headers);
+      known = this.#authenticate(request);
       this.#known.set(credentials, known);
     }
     return known;
   }
 
-  async #authenticate(headers: RequestHeaders): Promise<Known | undefined> {
+  async #authenticate(request: ServiceRequest): Promise<Known | undefined> {
     let failure: BackendUnavailable | undefined;
     for (const policy of this.#policies) {
       try {
-        const found = await this.#ask(policy, headers);
+        const found = await this.#ask(policy, request);
         if (found === undefined) continue;
         const identity = typeof found === 'string' ? { id: found } : found;
         return { ...identity, userId: `${policy.name}:${identity.id}` };
@@ -93,15 +98,31 @@ export class Identities {
     return undefined;
   }
 
-  async #ask(policy: AuthenticationPolicy, headers: RequestHeaders): Promise<string | Identity | undefined> {
+  async #ask(
+    policy: AuthenticationPolicy,
+    { headers, clientAddress: address }: ServiceRequest,
+  ): Promise<string | Identity | undefined> {
     const earlier = this.#failed.get(policy);
     if (earlier !== undefined) throw earlier;
     try {
-      return await policy.authenticate({ headers });
+      return await policy.authenticate({ headers, address });
     } catch (error) {
       if (error instanceof BackendUnavailable) this.#failed.set(policy, error);
       throw error;
     }
+  }
+
+  /** What credentials are good for once is kept for no other request. */
+  async #findOnce(request: ServiceRequest, session: Session, path: string): Promise<Known | undefined> {
+    const { headers, method, body, clientAddress: address } = request;
+    for (const policy of this.#policies) {
+      const readBody = (): JsonValue | undefined => (body.isEmpty ? undefined : parseQuietly(body));
+      const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
+      if (found === undefined) continue;
+      session.onAbandon(found.giveBack);
+      return { id: found.id, userId: `${policy.name}:${found.id}` };
+    }
+    return undefined;
   }
 
   async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
@@ -116,6 +137,16 @@ export class Identities {
     if (this.#sources.length === 0) return groups;
     const given = await Promise.all([groups, ...this.#sources.map((source) => source(userId, reader))]);
     return given.flatMap((principals) => [...principals]);
+  }
+}
+
+/** A body that is no JSON is for the handler to refuse. */
+function parseQuietly(body: ServiceRequest['body']): JsonValue | undefined {
+  try {
+    return body.parse();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
   }
 }
 

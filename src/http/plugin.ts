@@ -1,18 +1,21 @@
 // What a plugin is: a module that declares what it adds. Built-in features beyond the core hierarchy use the same
-// interface as anybody else's.
+// interface as anybody else's. See docs/guides/writing-a-plugin.md.
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Mailer } from '../contracts/mailer.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
+import type { ResourceAction } from '../engine/resource-action.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/session.ts';
 import type { SettingsTable } from '../settings/definition.ts';
@@ -30,20 +33,31 @@ export interface PluginHost {
   readonly cache: CacheBackend;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Set up when it is first used. */
+  readonly mailer: Mailer;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
   /** Limits and keys that lists and pages are made with. */
   readonly engine: EngineOptions;
-  /** Path that all addresses start with, `/v1`. */
+  /** Path that all addresses start with, `/v1`, or with a path before it `/api/v1`. */
   readonly versionPrefix: string;
   /** Link into the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;
 }
 
+/**
+ * Makes an authorization policy.
+ *
+ * @throws Error when it cannot be made; the service does not start then
+ */
+export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | Promise<AuthorizationPolicy>;
+
 /** What a plugin adds; everything is optional. */
 export interface PluginParts {
   /** Kinds of objects, parents first; they come after the built-in ones. */
   readonly kinds?: readonly ResourceKind[];
+  /** What else can be done with objects of a kind. */
+  readonly actions?: readonly ResourceAction[];
   /** Permissions added to kinds that are declared elsewhere. */
   readonly permissions?: readonly AddedPermission[];
   /** For settings such as `record_id_generator`, by name. */
@@ -60,6 +74,8 @@ export interface PluginParts {
   /** Implementations for `multiauth.policy.<name>.use`, by name. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;
   readonly principals?: PrincipalSource;
+  /** Implementations for `multiauth.authorization_policy`, by name. */
+  readonly authorizations?: Readonly<Record<string, AuthorizationFactory>>;
   /** Those who hear of changes and reads. */
   readonly subscribers?: readonly Subscriber[];
   /** Implementations for `event_listeners.<name>.use`, by name. */

@@ -123,6 +123,7 @@ function requestReader(options: ServerOptions): (incoming: FastifyRequest) => Se
       headers,
       body: toRequestBody(incoming.body, options.json),
       origin: originOf(options, isTrusted, incoming),
+      clientAddress: incoming.ip,
       id: requestId(headers['x-request-id']),
     };
   };

@@ -82,31 +82,50 @@ export interface RedirectOptions {
 /** What becomes of a path before routing: the part below the version prefix, or a redirect. */
 export type Located = { readonly below: string } | { readonly redirect: ServiceResponse };
 
-const otherVersion = /^\/v\d+(?=\/|$)/;
+const someVersion = /^\/v\d+(?=\/|$)/;
+
+/** Where the addresses of the service lie. */
+export interface Place {
+  /** Path before the version, `/api`; mostly `''`. */
+  readonly pathPrefix: string;
+  /** What all addresses start with, `/v1` or `/api/v1`. */
+  readonly versionPrefix: string;
+}
+
+/** The path without these prefixes, whatever the version, as far as it has them. */
+export function withoutPrefixes(path: string, { pathPrefix }: Place): string {
+  const inside = path.startsWith(`${pathPrefix}/`) ? path.slice(pathPrefix.length) : path;
+  return inside.replace(someVersion, '') || '/';
+}
 
 /**
  * Finds the version prefix.
  *
- * @param prefix `/v1`
  * @param origin `http://host:port` for absolute locations
  * @param served whether a path is served without prefix (liveness checks)
  * @throws ServiceError unknownVersion, unknownPath
  */
-export function locate(target: Target, prefix: string, origin: string, options: RedirectOptions): Located {
+export function locate(target: Target, place: Place, origin: string, options: RedirectOptions): Located {
   const { path, rawPath, search } = target;
+  const { pathPrefix, versionPrefix: prefix } = place;
   if (path.startsWith(`${prefix}/`)) return { below: path.slice(prefix.length) };
   if (path === prefix) {
     if (!options.trailingSlash) throw new ServiceError('unknownPath');
     return { redirect: redirectTo(`${origin}${prefix}/${search}`, options.trailingSlashTtlSeconds) };
   }
-  const version = otherVersion.exec(rawPath);
+  // What lies beside the service belongs to others.
+  if (rawPath !== pathPrefix && !rawPath.startsWith(`${pathPrefix}/`) && pathPrefix !== '') {
+    throw new ServiceError('unknownPath');
+  }
+  const inside = rawPath.slice(pathPrefix.length);
+  const version = someVersion.exec(inside);
   if (version !== null) {
     if (!options.unsupportedVersion) throw new ServiceError('unknownVersion');
-    const rest = rawPath.slice(version[0].length);
+    const rest = inside.slice(version[0].length);
     return { redirect: redirectTo(`${origin}${prefix}${rest === '' ? '/' : rest}${search}`, -1) };
   }
   if (!options.versionPrefix) throw new ServiceError('unknownVersion');
-  const absolute = rawPath.startsWith('/') ? rawPath : `/${rawPath}`;
+  const absolute = inside.startsWith('/') ? inside : `/${inside}`;
   return { redirect: redirectTo(`${origin}${prefix}${absolute}${search}`, options.versionPrefixTtlSeconds) };
 }
 

@@ -61,12 +61,12 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
       isSecret: true,
     });
     const use = value ?? policy;
-    return use === 'basicauth' || use.endsWith('BasicAuthAuthenticationPolicy');
+    return ['basicauth', 'account'].includes(use) || /(?:BasicAuthAuthentication|Accounts)Policy$/.test(use);
   });
   if (needy.length > 0) {
     report.problems.push({
       name: 'userid_hmac_secret',
-      message: `must be set to a long random text, because the policy ${needy.join(', ')} derives user ids from it`,
+      message: `must be set to a long random text, because the policy ${needy.join(', ')} derives ids or keys from it`,
     });
   } else if (values['multiauth.policies'].length > 0) {
     report.warnings.push('userid_hmac_secret is not set');

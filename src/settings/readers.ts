@@ -60,6 +60,18 @@ export function matching(pattern: RegExp, form: string): Reader<string> {
   return scalar(form, (given) => (pattern.test(given) ? given : undefined));
 }
 
+/** A regular expression, kept as its text. */
+export function regexp(): Reader<string> {
+  return scalar('a regular expression', (given) => {
+    try {
+      return new RegExp(given).source === '' ? undefined : given;
+    } catch {
+      // What does not compile is not one.
+      return undefined;
+    }
+  });
+}
+
 interface Range {
   readonly min?: number;
   readonly max?: number;
@@ -231,6 +243,31 @@ export function dottedChoice<const T extends string>(
       if (word === undefined) return wrong(expected);
       if (word === unwrapped || !options.isDeprecated) return value(word);
       return value(word, `${unwrapped} is deprecated, write ${word}`);
+    },
+  };
+}
+
+/**
+ * One of a few words, as `dottedChoice` reads them, or a name that is not known yet when settings are read, such as that
+ * of a module.
+ *
+ * @param options.form the other names, as a noun phrase
+ * @param options.pattern what they look like
+ */
+export function dottedChoiceOr<const T extends string>(
+  words: readonly T[],
+  options: Parameters<typeof dottedChoice<T>>[1] & { readonly form: string; readonly pattern: RegExp },
+): Reader<string> {
+  const known = dottedChoice(words, options);
+  const form = `${known.form}, or ${options.form}`;
+  return {
+    form,
+    read(given) {
+      const name = unwrap(given);
+      // A path may end like a dotted word by chance.
+      const reading = /^(?:\.|\/|file:)/.test(name) ? wrong(form) : known.read(given);
+      if (reading.kind !== 'wrong') return reading;
+      return options.pattern.test(name) ? value(name) : wrong(form);
     },
   };
 }

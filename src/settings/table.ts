@@ -1,9 +1,11 @@
 // THE table of settings of the core. Everything that is known about a setting stands in its row, in `rows/`; plugins
 // bring tables of their own. Families of names that hold a kind or an id are in `families.ts`.
 import type { SettingsTable, ValuesOf } from './definition.ts';
+import { accountSettings, accountValidationSettings } from './rows/accounts.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
+import { mailSettings } from './rows/mail.ts';
 import { monitoringSettings } from './rows/monitoring.ts';
 import { postgresqlSettings } from './rows/postgresql.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
@@ -15,6 +17,9 @@ export const coreSettings = {
   ...inSection('Backends', backendSettings),
   ...inSection('PostgreSQL', postgresqlSettings),
   ...inSection('Access and ids', accessSettings),
+  ...inSection('Accounts', accountSettings),
+  ...inSection('Account validation', accountValidationSettings),
+  ...inSection('Mail', mailSettings),
   ...inSection('Lists', listSettings),
   ...inSection('Requests and limits', requestSettings),
   ...inSection('Redirects and negotiation', redirectSettings),

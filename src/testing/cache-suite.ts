@@ -91,6 +91,33 @@ export const cacheCases: readonly CacheCase[] = [
     await cache.set('key', 'new', 60);
     assert.equal(await cache.get('key'), 'new');
   }),
+  cacheCase('a sum starts at zero and grows by what is added', async ({ cache }) => {
+    assert.equal(await cache.increment('sum', 1, 60), 1);
+    assert.equal(await cache.increment('sum', 5, 60), 6);
+    assert.equal(await cache.increment('sum', -2, 60), 4);
+    assert.equal(await cache.get('sum'), 4);
+  }),
+  cacheCase('a sum keeps the time to live that it was started with', async ({ cache, clock }) => {
+    await cache.increment('sum', 1, 60);
+    clock.advance(40_000);
+    await cache.increment('sum', 1, 60);
+    assert.equal(await cache.ttl('sum'), 20);
+    clock.advance(21_000);
+    assert.equal(await cache.increment('sum', 1, 60), 1);
+    assert.equal(await cache.ttl('sum'), 60);
+  }),
+  cacheCase('of many who add to a sum at once none is lost', async ({ cache }) => {
+    const sums = await Promise.all(Array.from({ length: 20 }, () => cache.increment('sum', 1, 60)));
+    assert.deepEqual(
+      sums.toSorted((a, b) => a - b),
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
+  }),
+  cacheCase('a sum that was taken out starts again', async ({ cache }) => {
+    await cache.increment('sum', 3, 60);
+    assert.equal(await cache.delete('sum'), 3);
+    assert.equal(await cache.increment('sum', 1, 60), 1);
+  }),
   cacheCase('the time to live counts down in seconds', async ({ cache, clock }) => {
     await cache.set('key', 'value', 60);
     assert.equal(await cache.ttl('key'), 60);

@@ -15,6 +15,7 @@ export {
   type TransactionCase,
   type TransactionContext,
 } from './contract-case.ts';
+export { createBackendContexts } from './backend-module.ts';
 export { cacheCases } from './cache-suite.ts';
 export { permissionCases } from './permission-suite.ts';
 export { storageCases } from './storage-suite.ts';

@@ -11,6 +11,7 @@ export interface TestServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly plugins?: NonNullable<ServiceOptions['plugins']>;
   readonly clock?: Clock;
+  readonly authorization?: NonNullable<ServiceOptions['authorization']>;
   /** Silent unless given. */
   readonly logger?: Logger;
 }
@@ -54,12 +55,13 @@ const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignor
 
 /** Starts a service on a free loopback port. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { settings = {}, logger = silent, plugins, clock } = options;
+  const { settings = {}, logger = silent, plugins, clock, authorization } = options;
   const service = await createService({
     settings: settingsOf({ userid_hmac_secret: 'secret for tests', ...settings, host: '127.0.0.1', http_port: '0' }),
     logger,
     ...(plugins === undefined ? {} : { plugins }),
     ...(clock === undefined ? {} : { clock }),
+    ...(authorization === undefined ? {} : { authorization }),
   });
   const { origin } = new URL(await service.listen());
   const agent = new Agent({ keepAlive: true });

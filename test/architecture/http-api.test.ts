@@ -29,7 +29,13 @@ describe('the reference of the HTTP API', () => {
 
   beforeAll(async () => {
     service = await startTestService({
-      settings: { includes: 'default_bucket flush openid prometheus', experimental_permissions_endpoint: 'true' },
+      settings: {
+        includes: 'default_bucket flush openid accounts prometheus',
+        'multiauth.policies': 'account basicauth',
+        account_validation: 'true',
+        account_hash_cost: '10',
+        experimental_permissions_endpoint: 'true',
+      },
     });
     alice = service.asUser('alice');
   });

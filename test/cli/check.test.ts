@@ -59,7 +59,7 @@ describe('coffer check', () => {
     expect(err).toMatch(/^problem +cache: redis/m);
     expect(err).toContain('the service would not start');
     expect(err).not.toContain('hunter2');
-    const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'paper', userid_hmac_secret: '' });
+    const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'some paper', userid_hmac_secret: '' });
     expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
   });
 

@@ -16,6 +16,8 @@ const commands = [
   'purge-deleted',
   'delete-collection',
   'copy',
+  'create-user',
+  'webhooks',
 ];
 
 describe('Help', () => {

@@ -22,6 +22,8 @@ export function workingFolder(): string {
 export interface Place {
   readonly cwd: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** What the program reads; nothing unless given. */
+  readonly input?: string;
 }
 
 /** Nothing of the environment of the tests but what a program needs to run. */
@@ -33,7 +35,7 @@ function spawnProgram(args: readonly string[], place: Place): ChildProcess {
   return spawn(process.execPath, [program, ...args], {
     cwd: place.cwd,
     env: cleanEnvironment(place),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [place.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
 }
 
@@ -50,6 +52,7 @@ export async function run(args: readonly string[], place: Place): Promise<Outcom
   let err = '';
   child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  child.stdin?.end(place.input);
   const code = await codeOf(child);
   return { code, out, err };
 }

@@ -176,8 +176,9 @@ describe('Names of existing deployments', () => {
     }
   });
 
-  test('of authorisation policies that are not here are refused rather than replaced.', () => {
-    expect(problemsOf(() => loadIni('multiauth.authorization_policy = our.own.Policy')).message).toContain('built-in');
+  test('of authorisation policies that are not the built-in one are kept, to be looked for among plugins and modules.', () => {
+    const settings = loadIni('multiauth.authorization_policy = our.own.AuthorizationPolicy');
+    expect(settings.get('multiauth.authorization_policy')).toBe('our.own.AuthorizationPolicy');
   });
 });
 

@@ -65,6 +65,13 @@ class MemoryCache implements CacheBackend {
     return cached === undefined ? undefined : parseStoredJson(cached.text);
   }
 
+  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
+    const cached = this.#find(key);
+    const sum = (cached === undefined ? 0 : Number(cached.text)) + by;
+    await this.set(key, sum, cached === undefined ? ttlSeconds : (cached.expiresAt - this.#clock.now()) / 1000);
+    return sum;
+  }
+
   async ttl(key: string): Promise<number> {
     const cached = this.#find(key);
     return cached === undefined ? -1 : (cached.expiresAt - this.#clock.now()) / 1000;

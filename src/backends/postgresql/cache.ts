@@ -27,6 +27,14 @@ const setValue = quick(
 );
 const getValue = quick('cache-get', 'SELECT value FROM coffer_cache WHERE key = $1 AND expires_at > $2');
 const takeValue = quick('cache-take', 'DELETE FROM coffer_cache WHERE key = $1 RETURNING value, expires_at');
+const addToValue = quick(
+  'cache-add',
+  `INSERT INTO coffer_cache AS held (key, value, expires_at) VALUES ($1, $2::bigint::text, $3)
+  ON CONFLICT (key) DO UPDATE SET
+    value = CASE WHEN held.expires_at > $4 THEN (held.value::bigint + excluded.value::bigint)::text ELSE excluded.value END,
+    expires_at = CASE WHEN held.expires_at > $4 THEN held.expires_at ELSE excluded.expires_at END
+  RETURNING value`,
+);
 const getExpiry = quick('cache-expiry', 'SELECT expires_at FROM coffer_cache WHERE key = $1');
 const setExpiry = quick('cache-expire', 'UPDATE coffer_cache SET expires_at = $2 WHERE key = $1 AND expires_at > $3');
 const purgeExpired = prepared(
@@ -72,6 +80,12 @@ class PostgresCache implements CacheBackend {
     // One statement, so that of two callers only one gets the value.
     const [row] = await this.#run(takeValue, [this.#key(key)]);
     return row === undefined || Number(row[1]) <= this.#clock.now() ? undefined : parseStoredJson(row[0]!);
+  }
+
+  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
+    const [row] = await this.#run(addToValue, [this.#key(key), by, this.#expiry(ttlSeconds), this.#clock.now()]);
+    if (++this.#writes % writesPerPurge === 0) await this.#run(purgeExpired, [this.#clock.now()]);
+    return Number(row![0]);
   }
 
   async ttl(key: string): Promise<number> {

@@ -29,6 +29,21 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `);
 
+/** Adds to a number, or starts it; ARGV: what to add, the time, and end and time to live of a new one. */
+const incrementScript = script(`
+local found = redis.call('GET', KEYS[1])
+if found then
+  local colon = string.find(found, ':', 1, true)
+  if tonumber(string.sub(found, 1, colon - 1)) > tonumber(ARGV[2]) then
+    local sum = tonumber(string.sub(found, colon + 1)) + tonumber(ARGV[1])
+    redis.call('SET', KEYS[1], string.sub(found, 1, colon) .. string.format('%.0f', sum), 'KEEPTTL')
+    return sum
+  end
+end
+redis.call('SET', KEYS[1], ARGV[3] .. ':' .. ARGV[1], 'PX', ARGV[4])
+return tonumber(ARGV[1])
+`);
+
 /**
  * Connects to a cache.
  *
@@ -64,6 +79,13 @@ class RedisCache implements CacheBackend {
 
   async delete(key: string): Promise<JsonValue | undefined> {
     return this.#value(await this.#client.call('cache', 'GETDEL', this.#prefix + key));
+  }
+
+  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
+    const milliseconds = Math.max(Math.ceil(ttlSeconds * 1000), 1);
+    const now = this.#clock.now();
+    const values = [String(by), String(now), String(now + milliseconds), milliseconds];
+    return Number(await this.#client.run('cache', incrementScript, [this.#prefix + key], values));
   }
 
   async ttl(key: string): Promise<number> {

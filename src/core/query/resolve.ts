@@ -11,6 +11,8 @@ import { parseFields, type Projection } from './project.ts';
 export interface ListTraits {
   /** The fields that objects of this list may have, for filters, sort and `_fields`. Absent: any. */
   readonly knownFields?: readonly string[] | undefined;
+  /** Fields about which filters and sorting must not find anything out. */
+  readonly hiddenFields?: readonly string[] | undefined;
   /** Further fields, filtered by `contains_` and `contains_any_` only and never sorted by. */
   readonly arrayFields?: readonly string[] | undefined;
   /** Fields compared as text whatever the value looks like; default `id`. */
@@ -93,7 +95,7 @@ function resolveFilters(parameters: ListParameters, options: QueryOptions, issue
   const filterOptions = {
     now: options.now,
     textFields: options.textFields ?? storedTextFields,
-    allows: options.knownFields === undefined ? undefined : allowsOf(options),
+    allows: options.knownFields === undefined && options.hiddenFields === undefined ? undefined : allowsOf(options),
   };
   for (const [name, value] of parameters.filters) {
     const parsed = parseFilter(name, value, filterOptions);
@@ -166,7 +168,8 @@ function effectiveLimit(asked: number | undefined, { paginateBy, maxFetchSize }:
 }
 
 /** Parts of a known field are known. Timestamps are known even where they are ignored. */
-function isKnown(field: Field, { knownFields, ignoreTimestamps }: ListTraits): boolean {
+function isKnown(field: Field, { knownFields, hiddenFields, ignoreTimestamps }: ListTraits): boolean {
+  if (hiddenFields?.some((name) => name === field.name || name === field.path[0]) === true) return false;
   if (knownFields === undefined || (ignoreTimestamps && isTimestamp(field))) return true;
   return field.path[0] !== undefined && knownFields.includes(field.path[0]);
 }

@@ -2,7 +2,7 @@
 import type { Action } from '../../core/events/payload.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
-import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { After, Inside, Subscribers } from './subscriber.ts';
 
 /** What subscribers do may cause events, whose subscribers cause events; further down it is taken for an endless loop. */
@@ -19,14 +19,25 @@ export class EventQueue {
   readonly #subscribers: Subscribers;
   #pending = new Map<string, Pending>();
   #flushes: FlushEvent[] = [];
+  #named: NamedEvent[] = [];
+  #current: readonly ResourceEvent[] = [];
   #fired: ResourceEvent[] = [];
+  #firedNamed: NamedEvent[] = [];
 
   constructor(subscribers: Subscribers) {
     this.#subscribers = subscribers;
   }
 
   get isEmpty(): boolean {
-    return this.#pending.size === 0 && this.#flushes.length === 0;
+    return this.#pending.size === 0 && this.#flushes.length === 0 && this.#named.length === 0;
+  }
+
+  /**
+   * The events whose subscribers are being called, in their order: those of the request, or of what subscribers to these
+   * did. Who wants to know what else a request has done finds it here.
+   */
+  get current(): readonly ResourceEvent[] {
+    return this.#current;
   }
 
   /** Whether anybody listens to this; what nobody listens to need not be put together. */
@@ -54,6 +65,16 @@ export class EventQueue {
     this.#flushes.push(event);
   }
 
+  /** Whether anybody listens to events of this name. */
+  wantsNamed(name: string): boolean {
+    return this.#subscribers.wantsNamed(name);
+  }
+
+  /** Adds an event with a name of a plugin's own. */
+  addNamed(event: NamedEvent): void {
+    this.#named.push(event);
+  }
+
   /**
    * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
    * events, which come after all the present ones.
@@ -65,17 +86,25 @@ export class EventQueue {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
       const flushes = this.#flushes;
       const events = Array.from(this.#pending.values(), ({ event }) => event);
+      const named = this.#named;
       this.#flushes = [];
+      this.#named = [];
       this.#pending = new Map();
+      this.#current = events;
       this.#fired.push(...events);
+      this.#firedNamed.push(...named);
       for (const event of flushes) await callAll(this.#subscribers.onFlush(event), scope);
       for (const event of events) await callAll(this.#subscribers.inside(event), scope);
+      for (const event of named) await callAll(this.#subscribers.onNamed(event), scope);
     }
   }
 
   /** Those to be called once everything fired is committed. */
   takeAfter(): readonly After[] {
-    return this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event));
+    return [
+      ...this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event)),
+      ...this.#firedNamed.splice(0).flatMap((event) => this.#subscribers.afterNamed(event)),
+    ];
   }
 }
 

@@ -1,6 +1,6 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
-import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
 interface Filters {
   /** What logs and metrics call it. */
@@ -39,12 +39,34 @@ interface FlushSubscriber {
   readonly handle: (event: FlushEvent, scope: EventScope) => void | Promise<void>;
 }
 
+interface NamedSubscriber {
+  readonly name: string;
+  /** Called inside the transaction. Throwing undoes the whole request. */
+  readonly on: 'NamedEvent';
+  /** Names of the events; absent: all. */
+  readonly events?: readonly string[];
+  readonly handle: (event: NamedEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface AfterNamedSubscriber {
+  readonly name: string;
+  /** Called when what the event tells of is known to be committed. Errors are logged and change nothing. */
+  readonly on: 'AfterNamedEvent';
+  readonly events?: readonly string[];
+  readonly handle: (event: NamedEvent) => void | Promise<void>;
+}
+
 export type Subscriber =
   | ChangeSubscriber
   | ReadSubscriber
   | AfterChangeSubscriber
   | AfterReadSubscriber
-  | FlushSubscriber;
+  | FlushSubscriber
+  | NamedSubscriber
+  | AfterNamedSubscriber;
+
+/** Those who hear of changes and reads. */
+type ResourceSubscriber = Exclude<Subscriber, FlushSubscriber | NamedSubscriber | AfterNamedSubscriber>;
 
 /** A subscriber that has been found to want one event, whatever its kind. */
 export interface Inside {
@@ -105,6 +127,29 @@ export class Subscribers {
     });
   }
 
+  /** Whether anybody listens to events of this name. */
+  wantsNamed(name: string): boolean {
+    return this.#all.some((subscriber) => isNamedWantedBy(subscriber, name));
+  }
+
+  /** Those to be called before the commit when a plugin tells of something. */
+  onNamed(event: NamedEvent): readonly Inside[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'NamedEvent' && isNamedWantedBy(subscriber, event.name)
+        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(event, scope) }]
+        : [],
+    );
+  }
+
+  /** Those to be called after the commit when a plugin has told of something. */
+  afterNamed(event: NamedEvent): readonly After[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'AfterNamedEvent' && isNamedWantedBy(subscriber, event.name)
+        ? [{ name: subscriber.name, handle: () => subscriber.handle(event) }]
+        : [],
+    );
+  }
+
   /** Those to be called, before the commit, when everything was deleted. */
   onFlush(event: FlushEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
@@ -116,13 +161,23 @@ export class Subscribers {
 }
 
 /** The actions an event can have. */
-function actionsOf(on: Subscriber['on']): readonly Action[] {
-  if (on === 'ServerFlushed') return [];
+function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
   return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
 }
 
+/** Whether a subscriber is one to changes and reads at all. */
+function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
+  const { on } = subscriber;
+  return on !== 'ServerFlushed' && on !== 'NamedEvent' && on !== 'AfterNamedEvent';
+}
+
+function isNamedWantedBy(subscriber: Subscriber, name: string): boolean {
+  if (subscriber.on !== 'NamedEvent' && subscriber.on !== 'AfterNamedEvent') return false;
+  return subscriber.events?.includes(name) !== false;
+}
+
 function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boolean {
-  if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) return false;
+  if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) return false;
   const { actions, kinds } = subscriber;
   return (actions === undefined || actions.includes(action)) && (kinds === undefined || kinds.includes(kind));
 }
@@ -130,7 +185,7 @@ function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boole
 function wantedKinds(all: readonly Subscriber[], action: Action): ReadonlySet<string> | 'all' {
   const kinds = new Set<string>();
   for (const subscriber of all) {
-    if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) continue;
+    if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) continue;
     if (subscriber.actions?.includes(action) === false) continue;
     if (subscriber.kinds === undefined) return 'all';
     for (const kind of subscriber.kinds) kinds.add(kind);

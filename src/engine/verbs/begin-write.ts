@@ -3,6 +3,7 @@
 // and look at the object under it.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { LockedState } from '../../contracts/storage.ts';
+import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
@@ -39,6 +40,8 @@ export interface WritePlan<T> {
   readonly readsPermissions?: boolean;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
   readonly check: () => T;
+  /** Slow work on a request that is in order, before the list is locked; `object` may have changed when it is. */
+  readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
 }
 
 export interface BegunWrite<T> {
@@ -56,7 +59,7 @@ export interface BegunWrite<T> {
  * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
  */
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
-  const { id, authorize, check } = plan;
+  const { id, authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
   const { reader } = context.session;
   // What may be a way to another machine is asked for together, and complained about in order.
@@ -73,6 +76,7 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
   if (id !== undefined) requireValidId(scope, id);
+  await prepare?.(checked, object);
 
   const writer = await context.session.writer();
   const readsPermissions =

@@ -2,15 +2,16 @@
 // with the object as it is.
 import type { JsonValue } from '../../base/json.ts';
 import { invalidParameters } from '../../core/errors.ts';
-import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
+import { emptyEnvelope, parseBody, parseEnvelope, required, splitData } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
+import { requireOwnId } from '../ownership.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { requireValidId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from './begin-write.ts';
-import { checkData, writeObject } from './write.ts';
+import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 
 /** Creates an object, or answers with the one that has the posted id. */
 export async function createObject(scope: Scope): Promise<ServiceResponse> {
@@ -20,6 +21,10 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
   const data = splitData(envelope.data ?? {});
   const sentId = data.id === undefined ? undefined : requireId(scope, data.id);
+  if (kind.declaration.ownerOf !== undefined) {
+    if (sentId === undefined && issues.length === 0) throw invalidParameters([required('data.id')]);
+    if (sentId !== undefined) requireOwnId(scope, sentId);
+  }
   const preconditions = readPreconditions(context);
   const id = sentId ?? kind.ids.generate();
   const ids = { ...context.ids, [kind.idName]: id };
@@ -29,9 +34,10 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
     check: () => checkData(scope, data, 'data.', issues),
+    prepare: (attributes, old) => (old === undefined ? prepareWrite(scope, { id, old, attributes }) : undefined),
   });
   const { writer, state, checked: attributes } = begun;
-  requireWritable(preconditions, state, state.timestamp);
+  requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
     const permissions = kind.isShareable ? await writer.permission.getObjectPermissions(kind.objectUri(ids)) : {};
     await announceRead(scope, [state.object], state.timestamp);

@@ -8,6 +8,7 @@ import { requireListAccess, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
+import { presentObject, requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
@@ -15,10 +16,11 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { context, options, list } = scope;
+  const { kind, context, options, list } = scope;
   const { reader } = context.session;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
+  requireOpenList(scope);
   // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
   // the other way round a client would take itself to have seen what came between the two.
   const [access, complaint, clock] = await Promise.all([
@@ -37,7 +39,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const query = readQuery(parameters, context, options);
+  const { hiddenFields } = kind.declaration;
+  const query = readQuery(parameters, context, options, { hiddenFields });
   return context.request.method === 'HEAD'
     ? countList(scope, access, query, { headers, clock })
     : readPage(scope, access, query, headers);
@@ -46,7 +49,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
 async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
   const { caller, ids, session } = context;
   const { rules, declaration } = kind;
-  const list = { uri: kind.listUri(ids), whole: rules.readList, create: rules.create, own: rules.read };
+  const { idName } = kind;
+  const list = { uri: kind.listUri(ids), idName, whole: rules.readList, create: rules.create, own: rules.read };
   const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
   return requireListAccess(mayBeEmpty ? { ...list, create: openToAll } : list, caller, session.reader, ids);
 }
@@ -96,7 +100,7 @@ async function readPage(
     const next = { sort, limit, position: positionOf(last, sort), offset };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${formatEntries(entries, query).join(',')}]}` };
+  return { status: 200, headers: all, body: `{"data":[${formatEntries(scope, entries, query).join(',')}]}` };
 }
 
 /** A page ends early where its text would become too long for one answer; there is always one entry on it. */
@@ -111,7 +115,11 @@ function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[]
   return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
-function formatEntries(entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
-  if (projection === undefined) return entries.map(formatEntry);
-  return entries.map((entry) => formatJson(project(entryValue(entry), projection)));
+function formatEntries(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
+  const shown =
+    scope.kind.declaration.present === undefined
+      ? entries
+      : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
+  if (projection === undefined) return shown.map(formatEntry);
+  return shown.map((entry) => formatJson(project(entryValue(entry), projection)));
 }

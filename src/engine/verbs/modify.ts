@@ -1,16 +1,17 @@
 // PATCH on an object: change some of its attributes or permissions.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
-import { invalidParameters } from '../../core/errors.ts';
-import { entryValue } from '../../core/objects/stored.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
 import { equalValues } from '../../core/query/compare.ts';
 import type { Context } from '../context.ts';
 import { mediaType, type ServiceResponse } from '../exchange.ts';
+import { presentObject } from '../ownership.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import { beginWrite, forChange } from './begin-write.ts';
-import { parsePatch } from './patch-format.ts';
-import { checkData, requireSameId, writeObject } from './write.ts';
+import { parsePatch, type Patch } from './patch-format.ts';
+import { checkData, prepareWrite, requireSameId, writeObject } from './write.ts';
 
 type Behavior = 'full' | 'light' | 'diff';
 
@@ -28,15 +29,17 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     expects: [true],
     readsPermissions: true,
     check: () => parsePatch(type, request.body, kind.permissions, issues),
+    prepare: (patch, object) => (object === undefined ? undefined : prepare(scope, patch, object)),
   });
   const { writer, state, checked: patch } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
-  requireMatch(preconditions, old.lastModified, old);
+  const shown = presentObject(scope, old);
+  requireMatch(preconditions, old.lastModified, shown);
 
   const uri = kind.objectUri(context.ids);
   const stored = begun.permissions ?? (kind.isShareable ? await writer.permission.getObjectPermissions(uri) : {});
-  const before = entryValue(old);
+  const before = entryValue(shown);
   const patched = patch(before, stored);
   requireSameId(patched.data.id, id);
   const attributes = checkData(scope, patched.data, '', issues);
@@ -52,7 +55,26 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     permissions: () => patched.permissions,
   });
   if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
-  return partialResponse(object.lastModified, trim(behavior, patched.sent, before, entryValue(object)));
+  return partialResponse(
+    object.lastModified,
+    trim(behavior, patched.sent, before, entryValue(presentObject(scope, object))),
+  );
+}
+
+/** Tries the patch out, for the kind's slow work. What is wrong with it is told when it is applied in earnest. */
+async function prepare(scope: Scope, patch: Patch, object: StoredObject): Promise<void> {
+  const { kind, context } = scope;
+  if (kind.declaration.prepareWrite === undefined) return;
+  const { permission } = context.session.reader;
+  const stored = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {};
+  let attributes: JsonObject;
+  try {
+    ({ attributes } = patch(entryValue(presentObject(scope, object)), stored).data);
+  } catch (error) {
+    if (error instanceof ServiceError) return;
+    throw error;
+  }
+  await prepareWrite(scope, { id: object.id, old: object, attributes });
 }
 
 function readBehavior({ request, issues }: Context): Behavior {

@@ -6,6 +6,7 @@ import { requireAllowed } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
+import { presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
 
@@ -32,10 +33,11 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   }
   const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
-  requireMatch(preconditions, object.lastModified, object);
+  const shown = presentObject(scope, object);
+  requireMatch(preconditions, object.lastModified, shown);
   await announceRead(scope, [object]);
   if (fields !== undefined) {
-    return partialResponse(object.lastModified, project(entryValue(object), parseFields(fields)), caching);
+    return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
   }
   return objectResponse(scope, 200, object, permissions, caching);
 }

@@ -5,6 +5,7 @@ import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
+import { requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
@@ -16,10 +17,17 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.session;
   const { rules } = kind;
+  requireOpenList(scope);
   // Asked for together, but a missing parent is told only to those who have access.
   const [access, complaint] = await Promise.all([
     requireListAccess(
-      { uri: kind.listUri(context.ids), whole: rules.writeList, create: rules.create, own: rules.write },
+      {
+        uri: kind.listUri(context.ids),
+        idName: kind.idName,
+        whole: rules.writeList,
+        create: rules.create,
+        own: rules.write,
+      },
       context.caller,
       reader,
       context.ids,
@@ -35,7 +43,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (orphaned !== undefined) throw orphaned;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options);
+  const { hiddenFields } = kind.declaration;
+  const query = readQuery(parameters, context, options, { hiddenFields });
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;

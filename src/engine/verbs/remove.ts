@@ -6,6 +6,7 @@ import { formatEntry } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { announceChanges } from '../events/announce.ts';
 import type { Change } from '../kind.ts';
+import { presentObject } from '../ownership.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
@@ -26,7 +27,7 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const { writer, state, checked: sentTimestamp } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
-  requireMatch(preconditions, old.lastModified, old);
+  requireMatch(preconditions, old.lastModified, presentObject(scope, old));
 
   // One that is not newer than the object cannot mark its end: it is ignored, as with updates.
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;

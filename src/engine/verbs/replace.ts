@@ -1,19 +1,23 @@
 // PUT on an object: create it, or replace its attributes, its permissions, or both.
+import type { JsonObject } from '../../base/json.ts';
+import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed } from '../access.ts';
-import { emptyEnvelope, parseBody, parseEnvelope, splitData } from '../envelope.ts';
+import { emptyEnvelope, parseBody, parseEnvelope, splitData, type Envelope } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
+import { requireOwnId } from '../ownership.ts';
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from './begin-write.ts';
-import { checkData, requireSameId, writeObject } from './write.ts';
+import { checkData, prepareWrite, presentState, requireSameId, writeObject } from './write.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context } = scope;
   const { issues, request } = context;
   const id = objectId(scope);
+  requireOwnId(scope, id);
   const preconditions = readPreconditions(context);
   // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
@@ -31,8 +35,9 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
       const data = splitData(envelope.data ?? {});
       return { envelope, data, attributes: checkData(scope, data, 'data.', issues) };
     },
+    prepare: (sent, old) => prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }),
   });
-  const { envelope, data, attributes } = checked;
+  const { envelope, data } = checked;
   if (
     state.object !== undefined &&
     createsOnly &&
@@ -41,7 +46,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     throw preconditionFailed(state.timestamp);
   }
   // A deleted object may be recreated on condition that it was not deleted again.
-  requireWritable(preconditions, state, state.tombstone?.lastModified);
+  requireWritable(preconditions, presentState(scope, state), state.tombstone?.lastModified);
   requireSameId(data.id, id);
 
   const old = state.object;
@@ -50,10 +55,20 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     old,
     stored: permissions,
     clock: state.timestamp,
-    attributes: old !== undefined && envelope.data === undefined ? old.attributes : attributes,
+    attributes: chooseAttributes(checked, old),
     sentTimestamp: data.lastModified,
     permissions: (stored) =>
       old === undefined ? createdPermissions(envelope.permissions) : replacedPermissions(stored, envelope.permissions),
   });
   return objectResponse(scope, old === undefined ? 201 : 200, written.object, written.permissions);
+}
+
+interface Sent {
+  readonly envelope: Envelope;
+  readonly attributes: JsonObject;
+}
+
+/** Those sent; without `data` those that are there. */
+function chooseAttributes({ envelope, attributes }: Sent, old: StoredObject | undefined): JsonObject {
+  return old !== undefined && envelope.data === undefined ? old.attributes : attributes;
 }

@@ -4,10 +4,12 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { formatAttributes, type StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
+import type { LockedState } from '../../contracts/storage.ts';
 import type { SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
-import type { Change } from '../kind.ts';
+import type { Change, PendingWrite } from '../kind.ts';
 import { withWriter, storePermissions } from '../object-permissions.ts';
+import { presentObject, viewerOf } from '../ownership.ts';
 import type { Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
@@ -26,6 +28,8 @@ export interface Write {
   readonly sentTimestamp: SentData['lastModified'];
   /** Entries after the write, from those before it; the caller is added by the engine. */
   readonly permissions: (stored: ObjectPermissions) => ObjectPermissions;
+  /** Whether the kind's last word on the attributes is not asked for. */
+  readonly isVerbatim?: boolean;
 }
 
 export interface Written {
@@ -39,11 +43,9 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   const { id, old } = write;
   const ids = { ...context.ids, [kind.idName]: id };
   const action = old === undefined ? 'create' : 'update';
-  const { beforeWrite, afterChange } = kind.declaration;
-  const attributes =
-    beforeWrite === undefined
-      ? write.attributes
-      : await beforeWrite({ action, kind: kind.name, id, ids, attributes: write.attributes, session: context.session });
+  const { beforeWrite, afterChange, ownerOf } = kind.declaration;
+  const isFinished = beforeWrite === undefined || write.isVerbatim === true;
+  const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
   const text = formatAttributes(attributes);
@@ -60,7 +62,8 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   if (kind.isShareable) {
     const stored = old === undefined ? {} : (write.stored ?? (await writer.permission.getObjectPermissions(uri)));
     const asked = write.permissions(stored);
-    permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
+    if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
+    else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     await storePermissions(writer.permission, uri, stored, permissions);
   }
   const { caller } = context;
@@ -68,6 +71,30 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };
+}
+
+/** Lets the kind do its slow work on attributes that are about to be written. */
+export function prepareWrite(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attributes'>): Promise<void> | undefined {
+  return scope.kind.declaration.prepareWrite?.(pendingWrite(scope, write));
+}
+
+function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>): PendingWrite {
+  const { kind, context } = scope;
+  return {
+    action: old === undefined ? 'create' : 'update',
+    kind: kind.name,
+    id,
+    ids: { ...context.ids, [kind.idName]: id },
+    attributes,
+    old,
+    writer: viewerOf(scope),
+    session: context.session,
+  };
+}
+
+/** The state with the object as the caller may see it, for telling why a precondition does not hold. */
+export function presentState(scope: Scope, state: LockedState): LockedState {
+  return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
 }
 
 /**

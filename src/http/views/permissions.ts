@@ -6,7 +6,7 @@ import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
 import { invalidParameters } from '../../core/errors.ts';
-import { refusal } from '../../engine/access.ts';
+import { isConfirmed, refusal, type AccessRule } from '../../engine/access.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
@@ -93,11 +93,17 @@ async function collectEntries(
     const address = parse(uri);
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
     if (address === undefined || kind === undefined) continue;
-    const permissions = heldPermissions(kind, names);
+    const permissions: string[] = [];
+    for (const name of heldPermissions(kind, names)) {
+      if (await isConfirmed(ruleFor(options, kind, name), caller, reader, address.ids)) permissions.push(name);
+    }
     if (permissions.length === 0) continue;
     entries.push({ uri, resource_name: kind.name, id: address.ids[kind.idName]!, ...address.ids, permissions });
   }
-  const root = rootPermissions(options, kinds, caller);
+  const root: string[] = [];
+  for (const kind of rootKinds(options, kinds, caller)) {
+    if (await isConfirmed(kind.rules.create, caller, reader, {})) root.push(`${kind.name}:create`);
+  }
   if (root.length > 0) entries.push({ uri: '/', resource_name: 'root', permissions: root });
   return entries;
 }
@@ -129,17 +135,24 @@ function entriesBySettings(
   );
 }
 
-function rootPermissions(
+/** Kinds whose objects the caller may create at the root. */
+function rootKinds(
   { settingPrincipals }: PermissionsOptions,
   kinds: readonly CompiledKind[],
   caller: Caller,
-): readonly string[] {
+): readonly CompiledKind[] {
   return kinds
     .filter(({ parent }) => parent === undefined)
     .filter(({ name }) =>
       settingPrincipals(`${name}_create_principals`).some((principal) => caller.principals.includes(principal)),
-    )
-    .map(({ name }) => `${name}:create`);
+    );
+}
+
+/** The rule that a permission on an object of the kind comes down to when it is used. */
+function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: string): AccessRule {
+  const created = permission.endsWith(':create') ? kinds.get(permission.slice(0, -':create'.length)) : undefined;
+  if (created !== undefined) return created.rules.create;
+  return permission === kind.declaration.readPermission ? kind.rules.read : kind.rule(permission);
 }
 
 /** URIs of all objects of a kind. */

@@ -7,6 +7,7 @@ import { entryValue, formatEntry, type StoredObject } from '../../core/objects/s
 import type { Filter } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
+import { isConfirmed, refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
@@ -37,7 +38,12 @@ async function readChangeset(service: ChangesService, context: Context): Promise
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
   const isMonitor = bucket === monitor.bucket && collection === monitor.collection;
   const place = { kind: 'collection', ids: context.ids };
-  if (!isMonitor) await host.objects.requireAllowed(context, place, 'read');
+  if (!isMonitor) {
+    await host.objects.requireAllowed(context, place, 'read');
+    const { caller, session, ids } = context;
+    const all = host.objects.kind('record').rules.readList;
+    if (!(await isConfirmed(all, caller, session.reader, ids))) throw refusal(caller);
+  }
   const expected = parameter(context, '_expected');
   if (expected === undefined) {
     throw invalidParameters([{ location: 'querystring', name: '_expected', description: 'Required' }]);

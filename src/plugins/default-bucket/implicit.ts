@@ -2,6 +2,7 @@
 // the plugin is what grants a personal bucket, and no schema applies to it.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { isConfirmed, refusal, type AccessRule } from '../../engine/access.ts';
 import type { PathIds } from '../../engine/context.ts';
 import type { Actor } from '../../engine/objects.ts';
 
@@ -9,6 +10,8 @@ export interface Implicit {
   readonly list: ListKey;
   readonly id: string;
   readonly uri: string;
+  /** For creating it, on which an authorization policy has the last word. */
+  readonly rule: AccessRule;
   /** Those in the URI. */
   readonly ids: PathIds;
   /** What it lies in, which was there a moment ago; absent: nothing. */
@@ -18,13 +21,14 @@ export interface Implicit {
 /**
  * Creates the object, empty and owned by the caller, unless it exists. Reads do not take the writer's turn.
  *
- * @throws TransactionConflict when its parent has been deleted meanwhile, and may be created again from the start
+ * @throws ServiceError forbidden; TransactionConflict when its parent has been deleted meanwhile, and may be created again from the start
  */
 export async function createIfMissing(
   { session, caller, request }: Actor,
-  { list, id, uri, ids, parent }: Implicit,
+  { list, id, uri, rule, ids, parent }: Implicit,
 ): Promise<void> {
   if ((await session.reader.storage.get(list, id)) !== undefined) return;
+  if (!(await isConfirmed(rule, caller, session.reader, ids))) throw refusal(caller);
   const { storage, permission } = await session.writer();
   if (parent !== undefined && (await storage.hold(parent.list, parent.id)) === undefined) {
     throw new TransactionConflict('the parent of an implicit object was deleted meanwhile');

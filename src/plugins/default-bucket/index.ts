@@ -28,6 +28,8 @@ export const defaultBucket = definePlugin({
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
+      // There is nothing personal about buckets that are not there.
+      start: () => void host.objects.kind('collection'),
     };
   },
 });
@@ -53,13 +55,17 @@ async function resolve(
     if (isCollection && (!host.objects.kind('collection').ids.match(childId) || childId.length > maxIdLength)) {
       throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
     }
-    if (!(request.method === 'PUT' && below === '')) await createIfMissing(actor, { list: buckets, id, uri, ids });
+    if (!(request.method === 'PUT' && below === '')) {
+      const rule = host.objects.kind('bucket').rules.create;
+      await createIfMissing(actor, { list: buckets, id, uri, rule, ids });
+    }
     if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
       const list: ListKey = { kind: 'collection', parent: uri };
       await createIfMissing(actor, {
         list,
         id: childId,
         uri: `${uri}/collections/${childId}`,
+        rule: host.objects.kind('collection').rules.create,
         ids: { ...ids, collection_id: childId },
         parent: { list: buckets, id },
       });

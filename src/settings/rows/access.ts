@@ -1,8 +1,12 @@
 // Settings about who may do what, who is who, what ids look like, and how lists are paged.
 import { setting } from '../definition.ts';
-import { dottedChoice, flag, integer, list, matching, orNone, text } from '../readers.ts';
+import { dottedChoiceOr, flag, integer, list, matching, orNone, text } from '../readers.ts';
 
-const generator = dottedChoice(['UUID4', 'NameGenerator', 'RelaxedUUID'], { isDeprecated: false });
+const generator = dottedChoiceOr(['UUID4', 'NameGenerator', 'RelaxedUUID'], {
+  isDeprecated: false,
+  form: 'the name of one that a plugin adds',
+  pattern: /^[\w.-]+$/,
+});
 
 /** Principals with permissions everywhere, optional endpoints, and ids. */
 export const accessSettings = {
@@ -44,6 +48,9 @@ export const accessSettings = {
   record_id_generator: setting(generator, 'How ids of records are made and checked.', { default: 'RelaxedUUID' }),
 };
 
+/** The names of the built-in authorization, also as existing deployments write it. */
+export const builtInAuthorization = /^(?:(?:svc|kinto|kinto\.core)\.authorization\.)?(?:Route)?AuthorizationPolicy$/;
+
 /** Policies and secrets. */
 export const authenticationSettings = {
   userid_hmac_secret: setting(
@@ -76,8 +83,8 @@ export const authenticationSettings = {
     { default: 'groupfinder' },
   ),
   'multiauth.authorization_policy': setting(
-    matching(/(?:^|\.)(?:Route)?AuthorizationPolicy$/, 'the built-in AuthorizationPolicy'),
-    'What decides about access; only the built-in one exists.',
+    matching(/^[^\s]+$/, 'AuthorizationPolicy, the name of a policy of a plugin, a package, or a path'),
+    'What has the last word on every access: AuthorizationPolicy leaves it to permissions and settings, another one is of a plugin, or of a module that exports createAuthorization.',
     { default: 'AuthorizationPolicy' },
   ),
 };

@@ -1,12 +1,14 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoice, integer, matching, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoiceOr, integer, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
 const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-const backend = dottedChoice(backends, {
+const backend = dottedChoiceOr(backends, {
   isDeprecated: true,
-  hint: 'this version has no other backends',
+  form: 'a package, or the path of a module',
+  // Dotted names are those of modules of the reference server, which are no packages here.
+  pattern: /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/,
   aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
 });
 

@@ -30,6 +30,16 @@ export const serviceSettings = {
     'Version of the protocol shown in the root view; its first number is the prefix of all paths.',
     { default: '1.23' },
   ),
+  path_prefix: setting(
+    matching(/^(?:\/[A-Za-z0-9._~-]+)+$/, 'a path that starts with a slash and ends without one, such as /api'),
+    'Path before the version in all addresses: with /api the root view is at /api/v1/. Whatever lies beside it is answered with 404.',
+    { default: '' },
+  ),
+  built_in_kinds: setting(
+    flag(),
+    'Serves buckets, groups, collections and records. Without them there is what plugins bring.',
+    { default: true },
+  ),
   http_scheme: setting(
     optional(choice('http', 'https')),
     'Scheme of all addresses the service gives out; taken from the request unless set.',
@@ -119,8 +129,18 @@ export const loggingSettings = {
   ),
 };
 
+/** Names of existing deployments that say something else than ours. */
+const otherNames: Readonly<Record<string, string>> = {
+  kinto_remote_settings: 'signer',
+  'kinto-remote-settings': 'signer',
+  'kinto_remote_settings.signer': 'signer',
+  'kinto_remote_settings.changes': 'changes',
+};
+
 /** Plugin names of the reference server and of its known extension packages become ours. */
 function renamePlugin(name: string): readonly [string, string?] {
+  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
+  if (other !== undefined) return [other, `${name} is deprecated, write ${other}`];
   const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
   return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
 }

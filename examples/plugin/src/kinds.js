@@ -1,0 +1,42 @@
+// Two kinds of objects. Endpoints, lists with filters and pages, preconditions, tombstones and settings such as
+// `story_create_principals` follow from these declarations.
+
+/**
+ * Drafts are nobody else's business: every user has a list of their own at the same address, without permissions.
+ *
+ * @type {import('coffer').ResourceKind}
+ */
+export const drafts = { name: 'draft', path: '/drafts', flavour: 'user', idGenerator: 'NameGenerator' };
+
+/**
+ * Stories can be shared one by one.
+ *
+ * @param {number} maxTitleLength
+ * @returns {import('coffer').ResourceKind}
+ */
+export function stories(maxTitleLength) {
+  return {
+    name: 'story',
+    path: '/stories',
+    flavour: 'shareable',
+    idGenerator: 'DatedName',
+    permissions: {
+      // What can be stored on a story …
+      names: ['read', 'write'],
+      // … and which stored entries grant what.
+      granted: {
+        read: [
+          { kind: 'story', entry: 'read' },
+          { kind: 'story', entry: 'write' },
+        ],
+        write: [{ kind: 'story', entry: 'write' }],
+      },
+    },
+    checkAttributes(attributes, complain) {
+      const { title } = attributes;
+      if (typeof title !== 'string' || title === '') complain('title', 'expected a text');
+      else if (title.length > maxTitleLength) complain('title', `expected at most ${maxTitleLength} characters`);
+      return attributes;
+    },
+  };
+}

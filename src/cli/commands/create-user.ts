@@ -1,0 +1,98 @@
+// `coffer create-user`: an account from the command line, such as that of the first administrator.
+import { Command } from 'commander';
+import type { Settings } from '../../settings/settings.ts';
+import { loadWith, type CommonOptions } from '../common.ts';
+import { Exit, exitCodes } from '../exit-codes.ts';
+import { Prompt } from '../prompt.ts';
+import { complain, say } from '../terminal.ts';
+
+interface UserOptions extends CommonOptions {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+const examples = `
+What is not given is asked for, passwords twice and without showing them; without a terminal, the lines of the
+standard input are the answers. An account that is there is replaced, with everything in it.
+
+Exit codes: ${exitCodes.createUserReadonly} in readonly mode, ${exitCodes.createUserNoPlugin} without the plugin accounts, ${exitCodes.createUserNoInput} when the input ends.
+
+Examples:
+  coffer create-user -u admin                        asks for the password
+  coffer create-user -u admin < password.txt         reads it from a file
+`;
+
+/** The command. */
+export function createUserCommand(): Command {
+  return new Command('create-user')
+    .description('create an account, or replace it')
+    .option('-u, --username <name>', 'name of the account')
+    .option('-p, --password <text>', 'its password; others on this machine may see it while the command runs')
+    .addHelpText('after', examples)
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<UserOptions>();
+      const settings = loadWith(options);
+      const { createUser, findObstacle } = await import('../../app/create-user.ts');
+      switch (findObstacle(settings)) {
+        case 'readonly':
+          throw new Exit(exitCodes.createUserReadonly, 'the service is in readonly mode');
+        case 'no plugin':
+          throw new Exit(exitCodes.createUserNoPlugin, 'the plugin accounts is not included; add it to includes');
+        case undefined:
+      }
+      const user = await completeUser(options, settings);
+      await createUser(settings, user);
+      if (options.quiet !== true) say(`The account ${user.username} is ready.`);
+    });
+}
+
+async function completeUser(
+  given: UserOptions,
+  settings: Settings,
+): Promise<{ readonly username: string; readonly password: string }> {
+  const { isUserName } = await import('../../app/create-user.ts');
+  const isFine = (name: string): boolean => isUserName(settings, name);
+  if (given.username !== undefined && isFine(given.username) && given.password !== undefined && given.password !== '') {
+    return { username: given.username, password: given.password };
+  }
+  const prompt = new Prompt();
+  try {
+    const username = await askName(prompt, given.username, isFine);
+    const password = given.password === undefined || given.password === '' ? await askPassword(prompt) : given.password;
+    return { username, password };
+  } finally {
+    prompt.close();
+  }
+}
+
+async function askName(prompt: Prompt, given: string | undefined, isFine: (name: string) => boolean): Promise<string> {
+  for (let name = given; ; name = (await answer(prompt, 'Username: ')).trim()) {
+    if (name === undefined) continue;
+    if (isFine(name)) return name;
+    complain(
+      `${JSON.stringify(name)} cannot be a name: use letters, digits and + . @ _ - and begin with a letter or digit`,
+    );
+  }
+}
+
+async function askPassword(prompt: Prompt): Promise<string> {
+  for (;;) {
+    const password = await answer(prompt, 'Password: ', true);
+    // Nobody mistypes a file: there, saying it once is enough.
+    const repeated = await prompt.ask('The same again: ', { isSecret: true });
+    if (repeated === undefined && prompt.isTerminal) throw noInput();
+    if (password === '') complain('The password must not be empty.');
+    else if (repeated === undefined || repeated === password) return password;
+    else complain('The two passwords are not the same.');
+  }
+}
+
+async function answer(prompt: Prompt, question: string, isSecret = false): Promise<string> {
+  const given = await prompt.ask(question, { isSecret });
+  if (given === undefined) throw noInput();
+  return given;
+}
+
+function noInput(): Exit {
+  return new Exit(exitCodes.createUserNoInput, 'the input ended, nothing done');
+}

@@ -1,0 +1,17 @@
+// Something that can be done with an object beside the verbs, at an address below the object's.
+import type { ServiceResponse } from './exchange.ts';
+import type { Scope } from './scope.ts';
+
+export interface ResourceAction {
+  /** Kind of the object. */
+  readonly kind: string;
+  /** Unique operation id, `validate_account`. */
+  readonly id: string;
+  /** Below the address of the object, `/validate/{key}`. */
+  readonly path: string;
+  readonly method: 'POST';
+  /** Media types of bodies it takes; absent: the body is ignored. */
+  readonly consumes?: readonly string[];
+  /** Called without any check: who may do it is for the action to decide. */
+  readonly handle: (scope: Scope) => Promise<ServiceResponse>;
+}

@@ -1,0 +1,171 @@
+// `DELETE /__user_data__/{principal}`: everything that belongs to a user alone is deleted, and the user is taken out of
+// everything else. For administrators, by settings only.
+import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
+import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
+import { idField } from '../../core/query/fields.ts';
+import { compareText } from '../../core/query/compare.ts';
+import { refusal } from '../../engine/access.ts';
+import type { CompiledKind } from '../../engine/compiled-kind.ts';
+import type { Context, PathIds } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import { announceChanges } from '../../engine/events/announce.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import type { Change } from '../../engine/kind.ts';
+import type { EngineOptions, Scope } from '../../engine/scope.ts';
+import type { Writer } from '../../engine/session.ts';
+import { finishDeletions } from '../../engine/verbs/remove.ts';
+
+export interface UserDataOptions {
+  readonly kinds: ReadonlyMap<string, CompiledKind>;
+  readonly engine: EngineOptions;
+  /** Who may do this. */
+  readonly deleters: ReadonlySet<string>;
+}
+
+/** Objects of one list that go. */
+interface Doomed {
+  readonly kind: CompiledKind;
+  readonly list: ListKey;
+  /** Ids in the path of the list. */
+  readonly above: PathIds;
+  readonly ids: string[];
+}
+
+export function userDataEndpoint(options: UserDataOptions): Endpoint {
+  return {
+    name: 'user-data',
+    path: '/__user_data__/{principal}',
+    isResource: false,
+    operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
+  };
+}
+
+async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
+  const { caller, ids, session } = context;
+  if (!caller.principals.some((principal) => options.deleters.has(principal))) throw refusal(caller);
+  const principal = ids['principal']!;
+  const writer = await session.writer();
+  for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
+  await leaveGroups(options, context, principal, writer);
+  await writer.permission.removePrincipalFromAces(principal);
+  await writer.permission.removePrincipal(principal);
+  return jsonResponse(200, { data: { principal } });
+}
+
+/** The objects that nobody else may write, by list, parents first; what lies in one of them goes with it. */
+async function findOwned(
+  { kinds }: UserDataOptions,
+  principal: string,
+  { permission }: Writer,
+): Promise<readonly Doomed[]> {
+  const shareable = [...kinds.values()].filter(({ isShareable }) => isShareable);
+  const parse = createUriParser(
+    shareable.map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
+  );
+  const written = [...(await permission.getAccessibleObjects([principal]))]
+    .filter(([, names]) => names.has('write'))
+    .map(([uri]) => uri);
+  const entries = await permission.getObjectsPermissions(written, ['write']);
+  // Shorter paths first, so that an object comes before what lies in it.
+  const owned = written.filter((_, index) => entries[index]?.['write']?.length === 1).sort(byDepth);
+  const gone = new Set<string>();
+  const lists = new Map<string, Doomed>();
+  for (const uri of owned) {
+    const address = parse(uri);
+    const kind = address === undefined ? undefined : kinds.get(address.kind);
+    if (address === undefined || kind === undefined || ancestorsOf(uri).some((ancestor) => gone.has(ancestor)))
+      continue;
+    gone.add(uri);
+    const { [kind.idName]: id = '', ...above } = address.ids;
+    const listUri = kind.listUri(above);
+    const doomed = lists.get(listUri) ?? {
+      kind,
+      list: { kind: kind.name, parent: parentOf(kind, above) },
+      above,
+      ids: [],
+    };
+    doomed.ids.push(id);
+    lists.set(listUri, doomed);
+  }
+  return [...lists.values()];
+}
+
+function parentOf({ parent }: CompiledKind, ids: PathIds): string {
+  return parent === undefined ? '' : parent.objectUri(ids);
+}
+
+function byDepth(a: string, b: string): number {
+  return a.split('/').length - b.split('/').length || compareText(a, b);
+}
+
+/** `/buckets/a` and `/buckets/a/collections/b` of `/buckets/a/collections/b/records/c`. */
+function ancestorsOf(uri: string): readonly string[] {
+  const segments = uri.split('/');
+  return Array.from({ length: Math.max(0, (segments.length - 3) / 2) }, (_, index) =>
+    segments.slice(0, 3 + 2 * index).join('/'),
+  );
+}
+
+/** Ids asked for at once. */
+const batchSize = 500;
+
+async function deleteObjects(
+  { engine }: UserDataOptions,
+  context: Context,
+  writer: Writer,
+  { kind, list, above, ids }: Doomed,
+): Promise<void> {
+  const scope: Scope = { kind, list, options: engine, context: { ...context, ids: above } };
+  const { timestamp: clock } = await writer.storage.lock(list);
+  for (let start = 0; start < ids.length; start += batchSize) {
+    const { deletions } = await writer.storage.deleteAll(list, {
+      filters: [],
+      sort: [{ field: idField, direction: 'ascending' }],
+      limit: batchSize,
+      ids: ids.slice(start, start + batchSize),
+    });
+    await finishDeletions(scope, writer, clock, deletions);
+  }
+}
+
+/** Takes the user out of the members of every group. */
+async function leaveGroups(
+  options: UserDataOptions,
+  context: Context,
+  principal: string,
+  writer: Writer,
+): Promise<void> {
+  const { kinds } = options;
+  const parse = createUriParser(
+    [...kinds.values()].map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
+  );
+  const held = await writer.permission.getUserPrincipals(principal);
+  for (const uri of [...held].sort(compareText)) {
+    const address = parse(uri);
+    const group = address?.kind === 'group' ? kinds.get('group') : undefined;
+    if (address !== undefined && group !== undefined) {
+      const list: ListKey = { kind: group.name, parent: parentOf(group, address.ids) };
+      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids: address.ids } };
+      await removeMember(scope, uri, principal, writer);
+    }
+    await writer.permission.removeUserPrincipal(principal, uri);
+  }
+}
+
+/** Without asking the schema of the group: nobody may keep a user by demanding members. */
+async function removeMember(scope: Scope, uri: string, principal: string, writer: Writer): Promise<void> {
+  const { kind, list, context } = scope;
+  const { caller, ids } = context;
+  const { object: old, timestamp: clock } = await writer.storage.lock(list, ids[kind.idName]);
+  const members: JsonValue | undefined = old === undefined ? undefined : getKey(old.attributes, 'members');
+  if (old === undefined || !Array.isArray(members) || !members.includes(principal)) return;
+  const attributes: MutableJsonObject = { ...old.attributes };
+  const kept = members.filter((member: JsonValue) => member !== principal);
+  setKey(attributes, 'members', kept);
+  const changed = await writer.storage.update(list, old.id, formatAttributes(attributes));
+  const permissions = await writer.permission.getObjectPermissions(uri);
+  const change: Change = { action: 'update', kind: kind.name, list, uri, ids, old, new: changed, permissions, caller };
+  await kind.declaration.afterChange?.(change, writer);
+  announceChanges(scope, clock, [change]);
+}

@@ -1,0 +1,129 @@
+// Accounts as a kind of object: who owns them, what is checked, how passwords are kept, and who sees what of them.
+import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
+import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
+import { accountIds, accountPrincipal } from './account.ts';
+import type { PreparedHashes } from './hashes.ts';
+import { isTexts } from './mail-template.ts';
+import type { Validation } from './validation.ts';
+
+export interface AccountKindOptions {
+  readonly hashes: PreparedHashes;
+  /** Whether nobody sees hashes. */
+  readonly hidesPasswords: boolean;
+  readonly passwordLength: { readonly min: number; readonly max: number };
+  /** Absent where addresses are not validated. */
+  readonly validation: Validation | undefined;
+  /** Forgets what is kept for logins of the account. */
+  readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
+}
+
+/** Stands in the place of a hash that is not shown. Sent back, it leaves the password as it is. */
+const mask = '**********';
+
+export function accountKind(options: AccountKindOptions): ResourceKind {
+  const { hashes, validation, forget } = options;
+  return {
+    name: 'account',
+    path: '/accounts',
+    flavour: 'shareable',
+    customIds: accountIds,
+    ownerOf: accountPrincipal,
+    anonymousListError: 'accountsNeedAuthentication',
+    permissions: {
+      names: ['read', 'write'],
+      granted: {
+        write: [{ kind: 'account', entry: 'write' }],
+        read: [
+          { kind: 'account', entry: 'write' },
+          { kind: 'account', entry: 'read' },
+        ],
+      },
+    },
+    hiddenFields: ['password'],
+    checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, options),
+    async prepareWrite(write) {
+      validation?.requireAddress(write);
+      const password = newPassword(write);
+      if (password !== undefined) await hashes.prepare(write.session, password);
+    },
+    beforeWrite: (write) => complete(write, options),
+    present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
+    afterChange: ({ action, new: { id } }) => forget(id, action),
+  };
+}
+
+function checkAttributes(
+  attributes: JsonObject,
+  complain: Complain,
+  { validation, passwordLength: { min, max } }: AccountKindOptions,
+): JsonObject {
+  const password = getKey(attributes, 'password');
+  if (password === undefined) complain('password', 'Required');
+  else if (typeof password !== 'string' || password === '') complain('password', 'expected a text that is not empty');
+  else if (!isShown(password) && (password.length < min || password.length > max)) {
+    complain('password', `expected ${min} to ${max} characters`);
+  }
+  if (validation !== undefined) {
+    const validated = getKey(attributes, 'validated');
+    if (validated !== undefined && typeof validated !== 'boolean') complain('validated', 'expected true or false');
+    const context = getKey(attributes, 'email-context');
+    if (context !== undefined && !isTexts(context)) complain('email-context', 'expected an object of texts');
+  }
+  return attributes;
+}
+
+/** What answers show in the place of a password, and clients may send back. */
+function isShown(password: string): boolean {
+  return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
+}
+
+/** A password that is not the stored one, in either of the forms in which that is shown. */
+function newPassword({ attributes, old }: PendingWrite): string | undefined {
+  const password = getKey(attributes, 'password');
+  if (typeof password !== 'string') return undefined;
+  const isKept = old !== undefined && (password === mask || password === getKey(old.attributes, 'password'));
+  return isKept ? undefined : password;
+}
+
+/** The attributes as they are stored: the password hashed, and `validated` as administrators have it. */
+async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
+  validation?.requireAddress(write);
+  const completed: MutableJsonObject = { ...write.attributes };
+  const password = newPassword(write);
+  const hash =
+    password === undefined && write.old !== undefined
+      ? getKey(write.old.attributes, 'password')
+      : await hashes.take(write.session, password ?? '');
+  setKey(completed, 'password', hash ?? '');
+  if (validation?.isOwnWrite(write.attributes) === true) return completed;
+  const validated = settledValidation(write, validation !== undefined);
+  if (validated !== undefined) setKey(completed, 'validated', validated);
+  if (write.old === undefined && validated === false) await validation?.begin(write, completed);
+  return completed;
+}
+
+/** Only administrators say who is validated. */
+function settledValidation(write: PendingWrite, isValidating: boolean): JsonValue | undefined {
+  const sent = getKey(write.attributes, 'validated');
+  const before = write.old === undefined ? undefined : getKey(write.old.attributes, 'validated');
+  const standing = write.old === undefined && isValidating ? false : before;
+  if (sent === undefined || sent === standing) return standing;
+  if (write.writer.isAdministrator) return sent;
+  if (write.old === undefined) {
+    const description = 'only administrators choose what is validated';
+    throw invalidParameters([{ location: 'body', name: 'data.validated', description }]);
+  }
+  throw new ServiceError('forbidden', { message: 'Only administrators may change what is validated.' });
+}
+
+function maySeeHash(id: string, viewer: Viewer, { hidesPasswords }: AccountKindOptions): boolean {
+  return !hidesPasswords && (viewer.isAdministrator || viewer.caller.userId === accountPrincipal(id));
+}
+
+function masked(object: StoredObject): StoredObject {
+  const attributes: MutableJsonObject = { ...object.attributes };
+  setKey(attributes, 'password', mask);
+  return new StoredObject(object.id, object.lastModified, formatAttributes(attributes));
+}

@@ -1,0 +1,111 @@
+// Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
+import type { PolicyFactory } from '../../contracts/authentication.ts';
+import { definePlugin, type PluginHost } from '../../http/plugin.ts';
+import { forgetAccount, OneTimeTexts } from './account-cache.ts';
+import { accountKind } from './account-kind.ts';
+import { PreparedHashes } from './hashes.ts';
+import { createPasswords, type Passwords } from './passwords.ts';
+import { AccountsPolicy } from './policy.ts';
+import { checkSettings } from './start-checks.ts';
+import { Throttle } from './throttle.ts';
+import { Validation } from './validation.ts';
+
+export const accounts = definePlugin({
+  name: 'accounts',
+  setup(host) {
+    const { settings, cache } = host;
+    const order = checkSettings(settings);
+    const secret = settings.get('userid_hmac_secret');
+    const passwords = createPasswords({
+      cost: settings.get('account_hash_cost'),
+      atOnce: settings.get('account_hashes_at_once'),
+      waiting: settings.get('account_hashes_waiting'),
+    });
+    const temporary = temporaryPasswords(host);
+    const validation = temporary === undefined ? undefined : createValidation(host, temporary);
+    return {
+      kinds: [
+        accountKind({
+          hashes: new PreparedHashes(passwords),
+          hidesPasswords: settings.get('account_hide_password'),
+          passwordLength: {
+            min: settings.get('account_password_min_length'),
+            max: settings.get('account_password_max_length'),
+          },
+          validation,
+          forget: (id, change) => forgetAccount({ cache, secret }, id, change),
+        }),
+      ],
+      actions: validation?.actions ?? [],
+      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary, ...order }) },
+      capabilities: {
+        accounts: {
+          description: 'Users have accounts with names and passwords, which they manage themselves.',
+          url: host.documentationUrl('accounts'),
+          validation_enabled: validation !== undefined,
+        },
+      },
+    };
+  },
+});
+
+interface PolicyParts {
+  readonly passwords: Passwords;
+  readonly temporary: OneTimeTexts | undefined;
+  readonly isFollowed: boolean;
+}
+
+function policyFactory({ settings, cache, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
+  const secret = settings.get('userid_hmac_secret');
+  return ({ parameter }) =>
+    new AccountsPolicy({
+      ...parts,
+      realm: parameter('realm') ?? 'Realm',
+      secret,
+      cache,
+      storage: stores.storage.reader,
+      throttle: new Throttle(cache, secret, {
+        windowSeconds: settings.get('account_login_window_seconds'),
+        failuresPerAccount: settings.get('account_login_failures_per_account'),
+        failuresPerAddress: settings.get('account_login_failures_per_address'),
+      }),
+      cacheTtlSeconds: settings.get('account_cache_ttl_seconds'),
+      maxIdLength: settings.get('max_id_length'),
+    });
+}
+
+function temporaryPasswords({ settings, cache }: PluginHost): OneTimeTexts | undefined {
+  if (!settings.get('account_validation')) return undefined;
+  const ttlSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
+  return new OneTimeTexts(cache, settings.get('userid_hmac_secret'), 'reset-password', ttlSeconds);
+}
+
+function createValidation({ settings, cache, mailer }: PluginHost, temporary: OneTimeTexts): Validation {
+  const secret = settings.get('userid_hmac_secret');
+  const keySeconds = settings.get('account_validation.validation_key_cache_ttl_seconds');
+  return new Validation({
+    addressForm: new RegExp(settings.get('account_validation.email_regexp')),
+    sender: settings.get('account_validation.email_sender'),
+    templates: {
+      activation: {
+        subject: settings.get('account_validation.email_subject_template'),
+        body: settings.get('account_validation.email_body_template'),
+      },
+      confirmation: {
+        subject: settings.get('account_validation.email_confirmation_subject_template'),
+        body: settings.get('account_validation.email_confirmation_body_template'),
+      },
+      reset: {
+        subject: settings.get('account_validation.email_reset_password_subject_template'),
+        body: settings.get('account_validation.email_reset_password_body_template'),
+      },
+    },
+    resetMailsPerHour: settings.get('account_validation.reset_mails_per_hour'),
+    resetRequestsPerAddressPerHour: settings.get('account_validation.reset_requests_per_address_per_hour'),
+    activation: new OneTimeTexts(cache, secret, 'validation-key', keySeconds),
+    temporary,
+    cache,
+    secret,
+    mailer,
+  });
+}

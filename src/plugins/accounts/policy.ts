@@ -1,0 +1,140 @@
+// The accounts policy: Basic credentials checked against accounts. A password that was right a moment ago is recognised
+// without the slow check; wrong ones are counted, and too many of them are refused unchecked.
+import { LRUCache } from 'lru-cache';
+import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
+import type { CacheBackend } from '../../contracts/cache.ts';
+import type { StorageReader } from '../../contracts/storage.ts';
+import { getKey, isJsonObject } from '../../base/json.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { parseBasic } from '../../http/authentication/basic.ts';
+import { cacheKey, digest, equalDigests, type OneTimeTexts } from './account-cache.ts';
+import { accountIds, accountList, accountUri, policyName } from './account.ts';
+import type { Passwords } from './passwords.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface AccountsPolicyOptions {
+  readonly realm: string;
+  readonly secret: string;
+  readonly cache: CacheBackend;
+  readonly storage: StorageReader;
+  readonly passwords: Passwords;
+  readonly throttle: Throttle;
+  readonly cacheTtlSeconds: number;
+  /** Longest id that an account may have; 0: no limit. */
+  readonly maxIdLength: number;
+  /** Whether another policy takes Basic credentials that are no account's, so that they are not a failed login. */
+  readonly isFollowed: boolean;
+  /** Temporary passwords; absent where they are not given out. */
+  readonly temporary: OneTimeTexts | undefined;
+}
+
+type Login = NonNullable<ReturnType<typeof parseBasic>>;
+
+export class AccountsPolicy implements AuthenticationPolicy {
+  readonly name = policyName;
+  readonly challenge: string;
+  readonly #options: AccountsPolicyOptions;
+  /** Slow checks in progress: requests that arrive together with the same credentials wait for one of them. */
+  readonly #checks = new Map<string, Promise<boolean>>();
+  /** Cache keys whose time to live was renewed lately; there is no need to do so at every request. */
+  readonly #renewed: LRUCache<string, true>;
+
+  constructor(options: AccountsPolicyOptions) {
+    this.#options = options;
+    this.challenge = `Basic realm="${options.realm}"`;
+    this.#renewed = new LRUCache({ max: 10_000, ttl: Math.max(1, options.cacheTtlSeconds * 250) });
+  }
+
+  async authenticate({ headers, address }: Credentials): Promise<string | undefined> {
+    const login = this.#parse(headers['authorization']);
+    if (login === undefined) return undefined;
+    const { cache, storage, secret, cacheTtlSeconds } = this.#options;
+    const key = cacheKey(secret, login.user, 'verified');
+    const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
+    const password = account === undefined ? undefined : getKey(account.attributes, 'password');
+    const hash = typeof password === 'string' ? password : undefined;
+    // Bound to the hash, what was verified ends with the password, whoever changes it and wherever.
+    const fingerprint = digest(`${key}${hash ?? ''}`, login.password);
+    let isRight = hash !== undefined && equalDigests(verified, fingerprint);
+    if (isRight) this.#renew(key);
+    else {
+      isRight = await this.#checkOnce(login, { hash, fingerprint, address });
+      if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
+    }
+    const isValidated = account === undefined || getKey(account.attributes, 'validated') !== false;
+    return isRight && isValidated ? login.user : undefined;
+  }
+
+  /** A temporary password lets its owner set a new one, and do nothing else. */
+  async authenticateOnce({ headers }: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined> {
+    const { temporary } = this.#options;
+    if (temporary === undefined || !['PUT', 'PATCH'].includes(request.method)) return undefined;
+    const login = this.#parse(headers['authorization']);
+    if (login === undefined || request.path !== accountUri(login.user) || !setsPasswordOnly(request)) return undefined;
+    const taken = await temporary.take(login.user, login.password);
+    return taken === undefined ? undefined : { id: login.user, ...taken };
+  }
+
+  #parse(header: string | undefined): Login | undefined {
+    const { maxIdLength } = this.#options;
+    const login = parseBasic(header);
+    if (login === undefined || !accountIds.match(login.user)) return undefined;
+    return maxIdLength > 0 && login.user.length > maxIdLength ? undefined : login;
+  }
+
+  #renew(key: string): void {
+    if (this.#renewed.has(key)) return;
+    this.#renewed.set(key, true);
+    // The request need not wait; without it the next slow check only comes earlier.
+    this.#options.cache.expire(key, this.#options.cacheTtlSeconds).catch(() => this.#renewed.delete(key));
+  }
+
+  #checkOnce(login: Login, given: Given): Promise<boolean> {
+    const key = `${given.fingerprint} ${given.address ?? ''}`;
+    let check = this.#checks.get(key);
+    if (check === undefined) {
+      check = this.#check(login, given).finally(() => this.#checks.delete(key));
+      this.#checks.set(key, check);
+    }
+    return check;
+  }
+
+  async #check(login: Login, { hash, fingerprint, address }: Given): Promise<boolean> {
+    const { cache, passwords, throttle, isFollowed, cacheTtlSeconds } = this.#options;
+    // Credentials that were wrong a moment ago still are: a client that goes on with an old password does no harm.
+    const refused = digest(fingerprint, 'refused');
+    if ((await cache.get(refused)) === true) return false;
+    const attempt = await throttle.begin(login.user, address);
+    if ('retryAfterSeconds' in attempt) {
+      if (isFollowed) return false;
+      throw new ServiceError('clientAtCapacity', { headers: { 'Retry-After': String(attempt.retryAfterSeconds) } });
+    }
+    let isRight: boolean;
+    try {
+      isRight = await passwords.matches(login.password, hash);
+    } catch (error) {
+      await attempt.takeBack();
+      throw error;
+    }
+    if (isRight) await attempt.succeed();
+    else {
+      if (isFollowed && hash === undefined) await attempt.takeBack();
+      await cache.set(refused, true, cacheTtlSeconds);
+    }
+    return isRight;
+  }
+}
+
+interface Given {
+  readonly hash: string | undefined;
+  readonly fingerprint: string;
+  readonly address: string | undefined;
+}
+
+/** Whether the body is `{"data": {"password": …}}` and nothing more. */
+function setsPasswordOnly({ readBody }: OnceRequest): boolean {
+  const body = readBody();
+  if (!isJsonObject(body) || Object.keys(body).join() !== 'data') return false;
+  const data = getKey(body, 'data');
+  return isJsonObject(data) && Object.keys(data).join() === 'password';
+}

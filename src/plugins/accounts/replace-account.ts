@@ -1,0 +1,22 @@
+// An account written from the command line, beside the pipeline: whoever can do that may do anything.
+import { formatAttributes } from '../../core/objects/stored.ts';
+import type { Writer } from '../../engine/session.ts';
+import { accountIds, accountList, accountPrincipal, accountUri } from './account.ts';
+import { createPasswords } from './passwords.ts';
+
+/** Whether an account may have this name. */
+export function isAccountName(name: string, maxIdLength: number): boolean {
+  return accountIds.match(name) && (maxIdLength === 0 || name.length <= maxIdLength);
+}
+
+/** Hashes one password. */
+export function hashPassword(password: string, cost: number): Promise<string> {
+  return createPasswords({ cost, atOnce: 1, waiting: 0 }).hash(password);
+}
+
+/** Creates the account, or replaces all its attributes. Its owner alone may change it, and an earlier password is over. */
+export async function replaceAccount({ storage, permission }: Writer, id: string, hash: string): Promise<void> {
+  await storage.lock(accountList, id);
+  await storage.update(accountList, id, formatAttributes({ password: hash }));
+  await permission.replaceObjectPermissions(accountUri(id), { write: [accountPrincipal(id)] });
+}

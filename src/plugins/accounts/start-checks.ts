@@ -1,0 +1,62 @@
+// What must fit together before accounts can be served. Each complaint says what to change.
+import { EVERYONE } from '../../core/permissions/principals.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { policyName } from './account.ts';
+
+export interface PolicyOrder {
+  /** Whether a policy after that of accounts takes Basic credentials too. */
+  readonly isFollowed: boolean;
+}
+
+/**
+ * Checks the settings of accounts.
+ *
+ * @throws Error
+ */
+export function checkSettings(settings: Settings): PolicyOrder {
+  const order = checkPolicies(settings);
+  const writers = settings.get('account_write_principals');
+  const strangers = settings
+    .get('account_create_principals')
+    .filter((principal) => principal !== EVERYONE && !writers.includes(principal));
+  if (strangers.length > 0) {
+    throw new Error(
+      `account_create_principals names ${strangers.join(', ')}, which account_write_principals does not name: ` +
+        'authenticated users only have their own account, so whoever creates accounts of others must be in both.',
+    );
+  }
+  return order;
+}
+
+function checkPolicies(settings: Settings): PolicyOrder {
+  const policies = settings.get('multiauth.policies').map((name) => ({ name, use: implementationOf(settings, name) }));
+  const accounts = policies.findIndex(({ use }) => use === 'AccountsPolicy');
+  if (accounts === -1) {
+    throw new Error(
+      'The plugin accounts is included, but no policy checks accounts: put account into multiauth.policies ' +
+        '(multiauth.policy.account.use = AccountsPolicy), before basicauth.',
+    );
+  }
+  const basic = policies.findIndex(({ use }) => use === 'BasicAuthAuthenticationPolicy');
+  if (basic !== -1 && basic < accounts) {
+    throw new Error(
+      `multiauth.policies has ${policies[basic]!.name} before ${policies[accounts]!.name}: it would take the ` +
+        'credentials of every account for those of another user. Put it after.',
+    );
+  }
+  const twin = policies.find(({ name, use }) => name.toLowerCase() === policyName && use !== 'AccountsPolicy');
+  if (twin !== undefined) {
+    throw new Error(
+      `multiauth.policy.${twin.name}.use is ${twin.use}, but user ids that begin with ${policyName}: are those of ` +
+        'accounts. Give that policy another name.',
+    );
+  }
+  return { isFollowed: basic !== -1 };
+}
+
+/** The last part of `use`, with what is taken when it is not set. */
+function implementationOf(settings: Settings, name: string): string {
+  const byDefault = { basicauth: 'BasicAuthAuthenticationPolicy', account: 'AccountsPolicy' }[name] ?? '';
+  const use = settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault;
+  return use.slice(use.lastIndexOf('.') + 1);
+}

@@ -1,0 +1,167 @@
+// Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
+import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
+import type { CacheBackend } from '../../contracts/cache.ts';
+import type { Mailer } from '../../contracts/mailer.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { formatEntry } from '../../core/objects/stored.ts';
+import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import type { PendingWrite } from '../../engine/kind.ts';
+import { presentObject } from '../../engine/ownership.ts';
+import type { ResourceAction } from '../../engine/resource-action.ts';
+import { timestampHeaders } from '../../engine/respond.ts';
+import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
+import { writeObject } from '../../engine/verbs/write.ts';
+import { digest, type OneTimeTexts } from './account-cache.ts';
+import { addressGroup } from './address-group.ts';
+import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
+
+export interface ValidationOptions {
+  readonly addressForm: RegExp;
+  readonly sender: string;
+  readonly templates: Readonly<Record<'activation' | 'confirmation' | 'reset', MailTemplate>>;
+  readonly resetMailsPerHour: number;
+  readonly resetRequestsPerAddressPerHour: number;
+  readonly activation: OneTimeTexts;
+  readonly temporary: OneTimeTexts;
+  readonly cache: CacheBackend;
+  readonly secret: string;
+  readonly mailer: Mailer;
+}
+
+const anHour = 3600;
+
+export class Validation {
+  readonly #options: ValidationOptions;
+  /** Attributes written by the activation itself, which nobody else may write. */
+  readonly #own = new WeakSet<JsonObject>();
+
+  constructor(options: ValidationOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ServiceError invalidParameters when a new account has no address as its id */
+  requireAddress({ action, id }: Pick<PendingWrite, 'action' | 'id'>): void {
+    if (action !== 'create' || this.#options.addressForm.test(id)) return;
+    throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
+  }
+
+  isOwnWrite(attributes: JsonObject): boolean {
+    return this.#own.has(attributes);
+  }
+
+  /** Sends the key of a new account, once the account is known to be there. */
+  async begin({ id, session }: PendingWrite, attributes: JsonObject): Promise<void> {
+    const { activation } = this.#options;
+    const key = await activation.issue(id);
+    session.onAbandon(() => activation.revoke(id));
+    session.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
+  }
+
+  /** `POST /accounts/{account_id}/validate/{key}` and `POST /accounts/{account_id}/reset-password` */
+  get actions(): readonly ResourceAction[] {
+    return [
+      {
+        kind: 'account',
+        id: 'validate_account',
+        path: '/validate/{key}',
+        method: 'POST',
+        handle: (scope) => this.#validate(scope),
+      },
+      {
+        kind: 'account',
+        id: 'reset_account_password',
+        path: '/reset-password',
+        method: 'POST',
+        consumes: ['application/json'],
+        handle: (scope) => this.#resetPassword(scope),
+      },
+    ];
+  }
+
+  async #validate(scope: Scope): Promise<ServiceResponse> {
+    const { context, list } = scope;
+    const { session } = context;
+    requireNoIssues(scope);
+    const id = objectId(scope);
+    const taken = await this.#options.activation.take(id, context.ids['key']!);
+    if (taken === undefined) throw wrongKey();
+    session.onAbandon(taken.giveBack);
+    const writer = await session.writer();
+    const { object: old, timestamp } = await writer.storage.lock(list, id);
+    if (old === undefined) throw wrongKey();
+    const attributes: JsonObject = { ...old.attributes, validated: true };
+    this.#own.add(attributes);
+    const write = { id, old, clock: timestamp, attributes, sentTimestamp: undefined };
+    const { object } = await writeObject(scope, writer, { ...write, permissions: (stored) => stored });
+    session.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
+    const body = formatEntry(presentObject(scope, object));
+    return { status: 200, headers: timestampHeaders(object.lastModified), body };
+  }
+
+  /** Whether there is such an account can be told neither from the answer nor from the time it takes. */
+  async #resetPassword(scope: Scope): Promise<ServiceResponse> {
+    const { context, list } = scope;
+    const { addressForm, temporary } = this.#options;
+    const mailContext = readMailContext(scope);
+    const id = objectId(scope);
+    if (!addressForm.test(id) || !scope.kind.ids.match(id)) {
+      throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
+    }
+    const account = await context.session.reader.storage.get(list, id);
+    if (await this.#mayReset(id, context.request.clientAddress)) {
+      // The account without a name stands in for those that do not exist.
+      const password = await temporary.issue(account === undefined ? '' : id);
+      if (account !== undefined) {
+        const attributes = { ...account.attributes, ...mailContext };
+        this.#post('reset', id, attributes, { 'reset-password': password });
+      }
+    }
+    return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
+  }
+
+  /** Counts requests by their sender, then mails by their recipient. */
+  async #mayReset(id: string, address: string | undefined): Promise<boolean> {
+    const { cache, secret, resetMailsPerHour, resetRequestsPerAddressPerHour } = this.#options;
+    const count = (key: string): Promise<number> => cache.increment(digest(secret, `accounts:mails:${key}`), 1, anHour);
+    if (address !== undefined && (await count(`by ${addressGroup(address)}`)) > resetRequestsPerAddressPerHour) {
+      return false;
+    }
+    return (await count(`to ${id}`)) <= resetMailsPerHour;
+  }
+
+  #post(
+    kind: keyof ValidationOptions['templates'],
+    id: string,
+    attributes: JsonObject,
+    own: Readonly<Record<string, string>>,
+  ): void {
+    const { mailer, sender, templates } = this.#options;
+    const placeholders = placeholdersOf(attributes, { ...own, id });
+    const { subject, body } = templates[kind];
+    mailer.post({
+      to: [id],
+      sender,
+      subject: fillTemplate(subject, placeholders),
+      text: fillTemplate(body, placeholders),
+    });
+  }
+}
+
+function wrongKey(): ServiceError {
+  return new ServiceError('forbidden', { message: 'The account and the activation key do not match.' });
+}
+
+/** `{"data": {"email-context": {…}}}`, which may be absent. */
+function readMailContext(scope: Scope): JsonObject {
+  const { kind, context } = scope;
+  const { request, issues } = context;
+  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+  const data = body === undefined ? undefined : parseEnvelope(body, kind.permissions, issues).data;
+  const mailContext = data === undefined ? undefined : getKey(data, 'email-context');
+  if (mailContext !== undefined && !isTexts(mailContext)) {
+    issues.push({ location: 'body', name: 'data.email-context', description: 'expected an object of texts' });
+  }
+  requireNoIssues(scope);
+  return isJsonObject(mailContext) ? { 'email-context': mailContext } : {};
+}

@@ -1,0 +1,60 @@
+// From an event to what is sent: the payload with the objects, in as many bodies as the limit on their size takes.
+import { formatJson, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { formatPayload } from '../core/events/payload.ts';
+import { entryValue, type StoredEntry } from '../core/objects/stored.ts';
+import type { ResourceEvent } from '../engine/events/event.ts';
+import type { Change } from '../engine/kind.ts';
+
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** Attributes that are not told. */
+  readonly hiddenFields: readonly string[];
+}
+
+/** The bodies that tell of an event, each at most so many bytes long; an object that is too large by itself is cut. */
+export function formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): readonly string[] {
+  const payload = formatJson(formatPayload(event));
+  const isRead = event.action === 'read';
+  const key = isRead ? 'read_objects' : 'impacted_objects';
+  const frame = (objects: readonly string[], isCut: boolean): string =>
+    `{"payload":${payload},"${key}":[${objects.join(',')}]${isCut ? ',"truncated":true' : ''}}`;
+  const room = maxBytes - Buffer.byteLength(frame([], true));
+
+  const bodies: string[] = [];
+  let pending: string[] = [];
+  let size = 0;
+  let isCut = false;
+  const flush = (): void => {
+    bodies.push(frame(pending, isCut));
+    [pending, size, isCut] = [[], 0, false];
+  };
+  const shown = (entry: StoredEntry): JsonObject =>
+    Object.fromEntries(Object.entries(entryValue(entry)).filter(([name]) => !hiddenFields.includes(name)));
+  for (const value of isRead ? event.entries.map(shown) : event.changes.map((change) => impactOf(change, shown))) {
+    const whole = formatJson(value);
+    const isTooLarge = Buffer.byteLength(whole) > room;
+    const text = isTooLarge ? formatJson(cut(value)) : whole;
+    const bytes = Buffer.byteLength(text) + 1;
+    if (size + bytes > room + 1 && pending.length > 0) flush();
+    pending.push(text);
+    size += bytes;
+    isCut ||= isTooLarge;
+  }
+  if (pending.length > 0 || bodies.length === 0) flush();
+  return bodies;
+}
+
+function impactOf({ old, new: entry }: Change, shown: (entry: StoredEntry) => JsonObject): JsonObject {
+  return old === undefined ? { new: shown(entry) } : { new: shown(entry), old: shown(old) };
+}
+
+const identity: readonly string[] = ['id', 'last_modified', 'deleted'];
+
+/** What is left of an object that is too large: which one it is. Of an impact, the same for both of its objects. */
+function cut(value: JsonValue): JsonObject {
+  if (!isJsonObject(value)) return {};
+  const parts = Object.entries(value);
+  const isImpact = parts.every(([key, part]) => (key === 'new' || key === 'old') && isJsonObject(part));
+  if (isImpact) return Object.fromEntries(parts.map(([key, part]) => [key, cut(part)]));
+  return Object.fromEntries(parts.filter(([key]) => identity.includes(key)));
+}

@@ -1,0 +1,67 @@
+// What operators do about deliveries that were given up: count them, put them back into their outboxes, forget them.
+import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import { formatAttributes } from '../core/objects/stored.ts';
+import { lastModifiedField } from '../core/query/fields.ts';
+import { deadKind, parseEntry, pendingKind, take } from './outbox.ts';
+
+export interface DeliveryCounts {
+  readonly pending: number;
+  readonly dead: number;
+  /** Why the newest one was given up; absent: none was. */
+  readonly reason?: string;
+}
+
+const pageSize = 100;
+
+/** How many deliveries of a webhook wait, and how many were given up. */
+export async function countDeliveries(storage: StorageReader, name: string): Promise<DeliveryCounts> {
+  let reason: string | undefined;
+  let newest = 0;
+  const count = async (kind: string): Promise<number> => {
+    let sum = 0;
+    for (const parent of await storage.listParents(kind)) {
+      sum += await storage.countAll({ kind, parent }, { filters: [] });
+      if (kind !== deadKind(name)) continue;
+      const [last] = await readPage(storage, { kind, parent }, { direction: 'descending', limit: 1 });
+      if (last === undefined || last.lastModified <= newest) continue;
+      [newest, reason] = [last.lastModified, parseEntry(last).reason];
+    }
+    return sum;
+  };
+  const [pending, dead] = [await count(pendingKind(name)), await count(deadKind(name))];
+  return reason === undefined ? { pending, dead } : { pending, dead, reason };
+}
+
+/**
+ * Takes a page of the deliveries of one list that were given up, and puts them to the end of their outbox, oldest first,
+ * as if nothing had been attempted; or forgets them.
+ *
+ * @returns how many; 0: there are no more
+ */
+export async function emptyDeadLetters(
+  storage: StorageWriter,
+  { name, parent }: { readonly name: string; readonly parent: string },
+  { retry, now }: { readonly retry: boolean; readonly now: number },
+): Promise<number> {
+  const dead: ListKey = { kind: deadKind(name), parent };
+  const outbox: ListKey = { kind: pendingKind(name), parent };
+  await storage.lock(outbox);
+  await storage.lock(dead);
+  const page = await readPage(storage, dead, { direction: 'ascending', limit: pageSize });
+  for (const stored of page) {
+    await take(storage, dead, stored.id);
+    const attributes = { ...stored.attributes, created: now, attempts: 0, due: 0 };
+    if (retry) await storage.create(outbox, stored.id, formatAttributes(attributes));
+  }
+  return page.length;
+}
+
+async function readPage(
+  storage: StorageReader,
+  list: ListKey,
+  { direction, limit }: { readonly direction: 'ascending' | 'descending'; readonly limit: number },
+): Promise<readonly StoredObject[]> {
+  const sort = [{ field: lastModifiedField, direction }];
+  return (await storage.listAll(list, { filters: [], sort, limit })).entries as readonly StoredObject[];
+}

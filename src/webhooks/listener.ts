@@ -1,0 +1,70 @@
+// The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work itself,
+// so that it is delivered if and only if it was committed, however the process ends. See docs/guides/webhooks.md.
+import type { Listener, ListenerContext } from '../engine/events/listener.ts';
+import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
+import { formatBodies } from './bodies.ts';
+import { Courier } from './courier.ts';
+import { readOptions } from './options.ts';
+import { append, outboxParent, pendingKind } from './outbox.ts';
+import { Sender } from './post.ts';
+import { Rounds } from './rounds.ts';
+
+/** How long a stop waits for deliveries under way. */
+const stopMs = 3000;
+
+/**
+ * Delivers events to the URL of the listener's settings, at least once each, signed, and repeated until the receiver
+ * has taken them.
+ *
+ * @throws Error naming everything that is wrong with the settings
+ */
+export function webhookListener(context: ListenerContext): Listener {
+  const { name, parameter, stores, clock, logger, isReadonly } = context;
+  const options = readOptions(parameter);
+  const { url, allowPrivate } = options;
+  const host = bareHost(url.hostname);
+  if (isLocalName(url.hostname) && host !== 'localhost' && !host.endsWith('.localhost')) {
+    if (!isAllowedAddress(host, { allowPrivate }))
+      throw new Error(`url: ${host} is no address that deliveries may go to`);
+  }
+  if ((parameter('sync') ?? '') !== '') {
+    throw new Error('sync: has no meaning here: events are written down inside the transaction and sent after it');
+  }
+  if (isReadonly) {
+    logger.warn(
+      { listener: name },
+      'A read-only service delivers no webhooks, as it cannot write down what it has delivered',
+    );
+    return { handle() {} };
+  }
+  const sender = new Sender(options, clock);
+  const courier = new Courier({ name, options, stores, sender, clock, logger });
+  const rounds = new Rounds({
+    name,
+    concurrency: options.concurrency,
+    pollMs: options.pollMs,
+    stopMs,
+    clock,
+    logger,
+    findOutboxes: () => courier.findOutboxes(),
+    visit: (outbox, stop) => courier.visit(outbox, stop),
+  });
+  return {
+    isSync: true,
+    async handle(event, scope) {
+      if (scope === undefined) throw new Error('a webhook has to be told inside the transaction');
+      const { session } = scope;
+      const parent = outboxParent(event.list);
+      const { storage } = await session.writer();
+      const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
+      const bodies = formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields });
+      await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
+      session.afterCommit(() => rounds.wake(parent));
+    },
+    start: () => rounds.start(),
+    async stop() {
+      await rounds.stop();
+      sender.close();
+    },
+  };
+}

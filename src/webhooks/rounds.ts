@@ -1,0 +1,116 @@
+// When which outbox is visited: at once after a commit of this process, when a delivery is due again, and from time to
+// time all of them, for what other processes have left or were killed over. So many at once, each by one at a time.
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { Rest } from './courier.ts';
+
+export interface RoundsOptions {
+  /** Of the listener, for logs. */
+  readonly name: string;
+  readonly concurrency: number;
+  readonly pollMs: number;
+  /** How long a stop waits for what is under way before it is broken off. */
+  readonly stopMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly findOutboxes: () => Promise<readonly string[]>;
+  readonly visit: (outbox: string, stop: AbortSignal) => Promise<Rest>;
+}
+
+/** After an error of our own storage. */
+const pauseMs = 1000;
+/** The longest time that a timer of Node can wait. */
+const maxTimerMs = 2 ** 31 - 1;
+
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #stop = new AbortController();
+  /** To be visited, in this order. */
+  readonly #ready = new Set<string>();
+  readonly #busy = new Map<string, Promise<void>>();
+  /** Outboxes that somebody has written to while they were visited. */
+  readonly #again = new Set<string>();
+  /** Outboxes whose first delivery is not due yet. */
+  readonly #waiting = new Map<string, NodeJS.Timeout>();
+  #poll: NodeJS.Timeout | undefined;
+  #polling: Promise<void> | undefined;
+  #isRunning = false;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    this.#lookAround();
+  }
+
+  /** Something was added to the outbox. */
+  wake(outbox: string): void {
+    if (!this.#isRunning || this.#waiting.has(outbox)) return;
+    if (this.#busy.has(outbox)) this.#again.add(outbox);
+    else this.#ready.add(outbox);
+    this.#goOn();
+  }
+
+  /** Ends what is under way, or breaks it off when that takes too long. What is left stays in the outboxes. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    clearTimeout(this.#poll);
+    for (const timer of this.#waiting.values()) clearTimeout(timer);
+    const breakOff = setTimeout(() => this.#stop.abort(), this.#options.stopMs);
+    await Promise.all([this.#polling, ...this.#busy.values()]);
+    clearTimeout(breakOff);
+  }
+
+  #lookAround(): void {
+    const { findOutboxes, pollMs, name, logger } = this.#options;
+    const look = async (): Promise<void> => {
+      try {
+        for (const outbox of await findOutboxes()) if (!this.#busy.has(outbox)) this.wake(outbox);
+      } catch (error) {
+        logger.warn({ err: error, listener: name }, 'Webhook deliveries could not be looked for');
+      }
+      if (!this.#isRunning) return;
+      // Several processes drift apart instead of looking at the same moments.
+      this.#poll = setTimeout(() => this.#lookAround(), pollMs * (0.75 + Math.random() * 0.5));
+      this.#poll.unref();
+    };
+    this.#polling = look();
+  }
+
+  #goOn(): void {
+    for (const outbox of this.#ready) {
+      if (!this.#isRunning || this.#busy.size >= this.#options.concurrency) return;
+      this.#ready.delete(outbox);
+      this.#busy.set(outbox, this.#visit(outbox));
+    }
+  }
+
+  async #visit(outbox: string): Promise<void> {
+    const { visit, clock, name, logger } = this.#options;
+    let rest: Rest;
+    try {
+      rest = await visit(outbox, this.#stop.signal);
+    } catch (error) {
+      logger.warn({ err: error, listener: name, outbox }, 'Webhook deliveries could not be read or written down');
+      rest = clock.now() + pauseMs;
+    }
+    this.#busy.delete(outbox);
+    const isWokenAgain = this.#again.delete(outbox);
+    if (typeof rest === 'number') this.#wait(outbox, rest);
+    else if (rest === 'more' || isWokenAgain) this.#ready.add(outbox);
+    this.#goOn();
+  }
+
+  #wait(outbox: string, until: number): void {
+    if (!this.#isRunning) return;
+    const milliseconds = Math.min(Math.max(until - this.#options.clock.now(), 1), maxTimerMs);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(outbox);
+      this.wake(outbox);
+    }, milliseconds);
+    timer.unref();
+    this.#waiting.set(outbox, timer);
+  }
+}

@@ -1,0 +1,52 @@
+// The limit on tasks at the same time.
+import { describe, expect, it } from 'vitest';
+import { TaskLimit, TooManyTasks } from '../../src/base/task-limit.ts';
+
+/** A task that ends when told to. */
+function controlled(): {
+  readonly task: () => Promise<string>;
+  readonly end: (error?: Error) => void;
+  started: boolean;
+} {
+  let end: (error?: Error) => void = () => undefined;
+  const done = new Promise<string>((resolve, reject) => {
+    end = (error) => (error === undefined ? resolve('done') : reject(error));
+  });
+  const control = {
+    started: false,
+    end,
+    task() {
+      control.started = true;
+      return done;
+    },
+  };
+  return control;
+}
+
+describe('a limit on tasks', () => {
+  it('So many run at once, so many wait in their order, and the rest is refused.', async () => {
+    const limit = new TaskLimit({ atOnce: 1, waiting: 2 });
+    const tasks = [controlled(), controlled(), controlled()];
+    const runs = tasks.map(({ task }) => limit.run(task));
+    await expect(limit.run(() => Promise.resolve('late'))).rejects.toThrow(TooManyTasks);
+    expect(tasks.map(({ started }) => started)).toEqual([true, false, false]);
+    tasks[0]!.end();
+    await runs[0];
+    await new Promise(setImmediate);
+    expect(tasks.map(({ started }) => started)).toEqual([true, true, false]);
+    tasks[1]!.end();
+    tasks[2]!.end();
+    expect(await Promise.all(runs)).toEqual(['done', 'done', 'done']);
+    expect(await limit.run(() => Promise.resolve('next'))).toBe('next');
+  });
+
+  it('A task that fails makes room for the next one.', async () => {
+    const limit = new TaskLimit({ atOnce: 1, waiting: 1 });
+    const failing = controlled();
+    const run = limit.run(failing.task);
+    const next = limit.run(() => Promise.resolve('next'));
+    failing.end(new Error('no'));
+    await expect(run).rejects.toThrow('no');
+    expect(await next).toBe('next');
+  });
+});

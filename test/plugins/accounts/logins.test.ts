@@ -1,0 +1,183 @@
+// Logins: what is remembered of good and bad passwords, the limits on guessing, and hashes that came from elsewhere.
+import { hash as hashBcrypt } from 'bcryptjs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createTestClock } from '../../../src/testing/index.ts';
+import { forEachBackend } from '../../support/backends.ts';
+import { accountSettings, basic, importAccount, logIn, openDoor, signUp, startAccounts, tryLogin } from './service.ts';
+
+const strict = { account_login_failures_per_account: '3', account_login_failures_per_address: '5' };
+
+forEachBackend((backend) => {
+  describe(`limits on failed logins on ${backend.name}`, () => {
+    it('An account takes so many failures, from wherever they come, and recovers with time.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ clock, settings: { ...accountSettings, ...strict } });
+      try {
+        await signUp(service, 'zoe', 'right');
+        for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, `198.51.100.${n}`)).toBe(401);
+        const refused = await tryLogin(service, 'zoe', 'right', '198.51.100.9');
+        expect(refused).toMatchObject({ status: 429, body: { code: 429, errno: 117 } });
+        expect(refused.headers['retry-after']).toBe('300');
+        // Others are not concerned.
+        await signUp(service, 'ann', 'right');
+        expect(await logIn(service, 'ann', 'right', '198.51.100.9')).toBe(200);
+        clock.advance(301_000);
+        expect(await logIn(service, 'zoe', 'right', '198.51.100.9')).toBe(200);
+      } finally {
+        await service.close();
+      }
+    });
+  });
+});
+
+describe('limits on failed logins', () => {
+  it('An owner is not locked out by those who guess: where the account was used before, its count is its own.', async () => {
+    const clock = createTestClock();
+    const service = await startAccounts({ clock, settings: { ...strict, account_cache_ttl_seconds: '0' } });
+    await signUp(service, 'zoe', 'right');
+    expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
+    for (const n of [1, 2, 3, 4]) await logIn(service, 'zoe', `wrong ${n}`, `198.51.100.${n}`);
+    expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
+    expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
+    // Nor may somebody at that very address guess without end.
+    for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '192.0.2.7')).toBe(401);
+    expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(429);
+  });
+
+  it('An address may fail so many times with all accounts together, existing or not.', async () => {
+    const service = await startAccounts({ settings: strict });
+    await signUp(service, 'zoe', 'right');
+    for (const n of [1, 2, 3, 4]) expect(await logIn(service, `nobody${n}`, 'x', '2001:db8::1')).toBe(401);
+    expect(await logIn(service, 'zoe', 'wrong', '2001:db8::2')).toBe(401);
+    expect(await logIn(service, 'zoe', 'right', '2001:db8::3')).toBe(429);
+    expect(await logIn(service, 'zoe', 'right', '2001:db8:0:1::3')).toBe(200);
+  });
+
+  it('Accounts that do not exist have the same limits as others.', async () => {
+    const service = await startAccounts({ settings: strict });
+    for (const n of [1, 2, 3]) expect(await logIn(service, 'nobody', `wrong ${n}`, `192.0.2.${n}`)).toBe(401);
+    expect(await logIn(service, 'nobody', 'wrong 4', '192.0.2.4')).toBe(429);
+  });
+
+  it('Of attempts made at once no more get through than of those made in turn.', async () => {
+    const service = await startAccounts({ settings: strict });
+    await signUp(service, 'zoe', 'right');
+    const guesses = Array.from({ length: 12 }, (_, n) => logIn(service, 'zoe', `wrong ${n}`, `198.51.100.${n}`));
+    const statuses = await Promise.all(guesses);
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(3);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  });
+
+  it('Each entry of a batch that brings other credentials is an attempt.', async () => {
+    const service = await startAccounts({ settings: strict });
+    await signUp(service, 'zoe', 'right');
+    const requests = Array.from({ length: 6 }, (_, n) => ({
+      path: '/accounts',
+      headers: { Authorization: basic('zoe', `wrong ${n}`) },
+    }));
+    const { body } = await service.request('POST', '/v1/batch', { body: { requests } });
+    const statuses = (body as { responses: { status: number }[] }).responses.map(({ status }) => status);
+    expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
+  });
+
+  it('A client that goes on with an old password counts once, and harms nobody.', async () => {
+    const service = await startAccounts({ settings: strict });
+    await signUp(service, 'zoe', 'right');
+    for (let n = 0; n < 10; n++) expect(await logIn(service, 'zoe', 'old')).toBe(401);
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+  });
+
+  it('Many requests of one client that arrive together are one attempt.', async () => {
+    const service = await startAccounts({ settings: strict });
+    await signUp(service, 'zoe', 'right');
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => logIn(service, 'zoe', 'right')));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  it('A limit of 0 is none.', async () => {
+    const settings = { account_login_failures_per_account: '0', account_login_failures_per_address: '0' };
+    const service = await startAccounts({ settings });
+    await signUp(service, 'zoe', 'right');
+    for (let n = 0; n < 30; n++) expect(await logIn(service, 'zoe', `wrong ${n}`)).toBe(401);
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+  });
+
+  it('A header about the address counts only from trusted proxies.', async () => {
+    const service = await startAccounts({ settings: { ...strict, trusted_proxies: '' } });
+    for (const n of [1, 2, 3, 4, 5]) expect(await logIn(service, `nobody${n}`, 'x', `192.0.2.${n}`)).toBe(401);
+    expect(await logIn(service, 'nobody6', 'x', '192.0.2.6')).toBe(429);
+  });
+});
+
+describe('passwords that change', () => {
+  it('An old password ends at once in every process, whatever each of them remembers.', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coffer-accounts-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const url = path.join(folder, 'shared.sqlite3');
+    const settings = { storage_backend: 'sqlite', storage_url: url, permission_backend: 'sqlite', permission_url: url };
+    // Two services on one store, with caches of their own.
+    const [one, other] = [await startAccounts({ settings }), await startAccounts({ settings })];
+    await signUp(one, 'zoe', 'first');
+    expect(await logIn(one, 'zoe', 'first')).toBe(200);
+    expect(await logIn(other, 'zoe', 'first')).toBe(200);
+    const change = { headers: { Authorization: basic('zoe', 'first') }, body: { data: { password: 'second' } } };
+    expect((await one.request('PATCH', '/v1/accounts/zoe', change)).status).toBe(200);
+    expect(await logIn(other, 'zoe', 'first')).toBe(401);
+    expect(await logIn(one, 'zoe', 'first')).toBe(401);
+    expect(await logIn(other, 'zoe', 'second')).toBe(200);
+  });
+
+  it('An account that is not validated cannot log in, however it became so.', async () => {
+    const door = openDoor();
+    const service = await startAccounts({ plugins: [door.plugin] });
+    await signUp(service, 'zoe', 'right');
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+    const account = await door.stores().storage.reader.get({ kind: 'account', parent: '' }, 'zoe');
+    await importAccount(door.stores(), 'zoe', { ...account?.attributes, validated: false });
+    expect(await logIn(service, 'zoe', 'right')).toBe(401);
+  });
+});
+
+describe('hashes from elsewhere', () => {
+  it('Passwords hashed by bcrypt are good, and become ours when they are changed.', async () => {
+    const door = openDoor();
+    const service = await startAccounts({ plugins: [door.plugin] });
+    await importAccount(door.stores(), 'zoe', { password: await hashBcrypt('right', 4) });
+    expect(await logIn(service, 'zoe', 'wrong')).toBe(401);
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+    const change = { headers: { Authorization: basic('zoe', 'right') }, body: { data: { password: 'new' } } };
+    const { body } = await service.request('PATCH', '/v1/accounts/zoe', change);
+    expect(body).toMatchObject({ data: { password: expect.stringMatching(/^\$scrypt\$ln=10,/) } });
+    expect(await logIn(service, 'zoe', 'new')).toBe(200);
+  });
+
+  it.each([
+    '',
+    'plain',
+    '$2b$31$abcdefghijklmnopqrstuuKnAjcbbnhCzXw8pOkP1hJJ5V9rqwBvW',
+    '$scrypt$ln=31,r=8,p=1$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa',
+  ])('What is no hash that can be checked, such as %j, is matched by nothing.', async (password) => {
+    const door = openDoor();
+    const service = await startAccounts({ plugins: [door.plugin] });
+    await importAccount(door.stores(), 'zoe', { password });
+    expect(await logIn(service, 'zoe', password)).toBe(401);
+  });
+});
+
+describe('many passwords at once', () => {
+  it('Whoever finds no place to wait is told to come back, and does not count as failed.', async () => {
+    const settings = { ...strict, account_hashes_at_once: '1', account_hashes_waiting: '0', account_hash_cost: '14' };
+    const service = await startAccounts({ settings });
+    await signUp(service, 'zoe', 'right');
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => tryLogin(service, `nobody${n}`, 'x', '192.0.2.1')),
+    );
+    const busy = answers.filter(({ status }) => status === 503);
+    expect(busy.length).toBeGreaterThan(0);
+    expect(busy[0]).toMatchObject({ headers: { 'retry-after': '3' }, body: { errno: 201 } });
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+  });
+});

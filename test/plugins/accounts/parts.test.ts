@@ -1,0 +1,74 @@
+// The small parts of the accounts plugin: hashes, groups of addresses, templates.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addressGroup } from '../../../src/plugins/accounts/address-group.ts';
+import { fillTemplate, placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
+import { hashWithScrypt, matchesScrypt, unmatchableHash } from '../../../src/plugins/accounts/scrypt-hash.ts';
+
+describe('hashes of passwords', () => {
+  it('A hash is matched by its password only, and never the same twice.', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string(), async (password, other) => {
+        const hash = await hashWithScrypt(password, 10);
+        expect(hash).toMatch(/^\$scrypt\$ln=10,r=8,p=3\$/);
+        expect(await matchesScrypt(password, hash)).toBe(true);
+        if (other.normalize('NFC') !== password.normalize('NFC')) expect(await matchesScrypt(other, hash)).toBe(false);
+        expect(await hashWithScrypt(password, 10)).not.toBe(hash);
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('Letters that look alike are the same letter.', async () => {
+    expect(await matchesScrypt('e\u0301', await hashWithScrypt('\u00e9', 10))).toBe(true);
+  });
+
+  it('A hash of another cost is checked at that cost.', async () => {
+    expect(await matchesScrypt('x', await hashWithScrypt('x', 11))).toBe(true);
+  });
+
+  it('What has no such form is no hash.', async () => {
+    for (const text of ['', '$scrypt$', '$scrypt$ln=99,r=8,p=1$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa', '$2b$04$x']) {
+      expect(await matchesScrypt('x', text)).toBeUndefined();
+    }
+    expect(await matchesScrypt('x', unmatchableHash(10))).toBe(false);
+  });
+});
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['2001:0DB8:0:0:1:2:3:4', '2001:db8:0:0'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['fe80::1%eth0', 'fe80:0:0:0'],
+  ['::1', '0:0:0:0'],
+  ['64:ff9b::192.0.2.33', '64:ff9b:0:0'],
+  ['', ''],
+])('The address %s belongs to %s.', (address, group) => {
+  expect(addressGroup(address)).toBe(group);
+});
+
+describe('templates of mails', () => {
+  const placeholders = placeholdersOf(
+    {
+      password: 'hash',
+      name: 'Zoe',
+      age: 3,
+      'email-context': { name: 'Z.', 'activation-key': 'forged', id: 'forged' },
+    },
+    { 'activation-key': 'k', id: 'zoe@example.org' },
+  );
+
+  it.each([
+    ['Dear {name}, {age}: {activation-key}', 'Dear Z., 3: k'],
+    ['{id} {unknown} {password} {} { x', 'zoe@example.org {unknown} {password} {} { x'],
+    ['{constructor} {__proto__}', '{constructor} {__proto__}'],
+  ])('%j becomes %j.', (template, text) => {
+    expect(fillTemplate(template, placeholders)).toBe(text);
+  });
+
+  it('A value is not looked into for further placeholders.', () => {
+    expect(fillTemplate('{a}', placeholdersOf({ a: '{b}', b: 'no' }, {}))).toBe('{b}');
+  });
+});

@@ -1,0 +1,79 @@
+// Services with accounts, and what tests of logins and mails need around them.
+import { onTestFinished } from 'vitest';
+import { formatAttributes } from '../../../src/core/objects/stored.ts';
+import type { Stores } from '../../../src/engine/session.ts';
+import { definePlugin } from '../../../src/http/plugin.ts';
+import {
+  startTestService,
+  type TestResponse,
+  type TestService,
+  type TestServiceOptions,
+} from '../../../src/testing/index.ts';
+
+export const accountSettings: Readonly<Record<string, string>> = {
+  includes: 'accounts',
+  'multiauth.policies': 'account',
+  account_create_principals: 'system.Everyone',
+  account_hash_cost: '10',
+  trusted_proxies: '127.0.0.1',
+};
+
+/** A service on memory backends that ends with the test. */
+export async function startAccounts(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startTestService({ ...options, settings: { ...accountSettings, ...options.settings } });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+/** Creates an account without credentials. */
+export function signUp(service: TestService, id: string, password: string, more: object = {}): Promise<TestResponse> {
+  return service.request('PUT', `/v1/accounts/${id}`, { body: { data: { password, ...more } } });
+}
+
+/** Status of a request that takes a login, from some address. */
+export async function logIn(
+  service: TestService,
+  id: string,
+  password: string,
+  address = '192.0.2.1',
+): Promise<number> {
+  return (await tryLogin(service, id, password, address)).status;
+}
+
+export function tryLogin(service: TestService, id: string, password: string, address: string): Promise<TestResponse> {
+  return service.request('GET', '/v1/accounts', {
+    headers: { Authorization: basic(id, password), 'X-Forwarded-For': address },
+  });
+}
+
+/** A plugin by which tests reach the stores of a service. */
+export function openDoor(): { readonly plugin: ReturnType<typeof definePlugin>; readonly stores: () => Stores } {
+  let stores: Stores | undefined;
+  const plugin = definePlugin({
+    name: 'door',
+    setup(host) {
+      ({ stores } = host);
+      return {};
+    },
+  });
+  return {
+    plugin,
+    stores() {
+      if (stores === undefined) throw new Error('the service was not started');
+      return stores;
+    },
+  };
+}
+
+/** Stores an account as another deployment may have left it. */
+export async function importAccount({ storage, permission }: Stores, id: string, attributes: object): Promise<void> {
+  const transaction = await storage.database.begin();
+  const text = formatAttributes(JSON.parse(JSON.stringify(attributes)) as Record<string, string>);
+  await storage.writer(transaction).update({ kind: 'account', parent: '' }, id, text);
+  await permission.writer(transaction).replaceObjectPermissions(`/accounts/${id}`, { write: [`account:${id}`] });
+  await transaction.commit();
+}

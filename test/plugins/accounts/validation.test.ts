@@ -1,0 +1,361 @@
+// Accounts with e-mail addresses, from the sign-up to the forgotten password, with a mail server.
+import { describe, expect, it } from 'vitest';
+import { definePlugin } from '../../../src/http/plugin.ts';
+import { createTestClock, type TestResponse, type TestService } from '../../../src/testing/index.ts';
+import { forEachBackend } from '../../support/backends.ts';
+import { startMailSink, type MailSink } from '../../support/mail-sink.ts';
+import { accountSettings, basic, logIn, signUp, startAccounts, tryLogin } from './service.ts';
+
+const zoe = 'zoe@example.org';
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+function mailSettings({ port }: MailSink): Readonly<Record<string, string>> {
+  return {
+    ...accountSettings,
+    account_validation: 'true',
+    account_write_principals: 'account:root@example.org',
+    'account_validation.email_sender': 'shop@example.org',
+    'mail.host': '127.0.0.1',
+    'mail.port': String(port),
+  };
+}
+
+function activate(service: TestService, id: string, key: string): Promise<TestResponse> {
+  return service.request('POST', `/v1/accounts/${id}/validate/${key}`);
+}
+
+function forget(service: TestService, id: string, data?: object): Promise<TestResponse> {
+  return service.request('POST', `/v1/accounts/${id}/reset-password`, data === undefined ? {} : { body: { data } });
+}
+
+function change(service: TestService, id: string, login: string, body: unknown, method = 'PUT'): Promise<TestResponse> {
+  return service.request(method, `/v1/accounts/${id}`, { headers: { Authorization: basic(id, login) }, body });
+}
+
+interface Started {
+  readonly service: TestService;
+  readonly sink: MailSink;
+}
+
+async function start(settings: Readonly<Record<string, string>> = {}, more: object = {}): Promise<Started> {
+  const sink = await startMailSink();
+  return { sink, service: await startAccounts({ settings: { ...mailSettings(sink), ...settings }, ...more }) };
+}
+
+/** A service with an account that is active and whose mails have come. */
+async function startWithAccount(settings: Readonly<Record<string, string>> = {}, more: object = {}): Promise<Started> {
+  const started = await start(settings, more);
+  await signUp(started.service, zoe, 'right');
+  const [letter] = await started.sink.received(1);
+  await activate(started.service, zoe, letter!.text);
+  await started.sink.received(2);
+  return started;
+}
+
+forEachBackend((backend) => {
+  describe(`accounts with e-mail addresses on ${backend.name}`, () => {
+    it('An account is activated by its mail, and a forgotten password replaced by another one.', async () => {
+      const sink = await startMailSink();
+      const service = await backend.start({ settings: mailSettings(sink) });
+      try {
+        expect(await signUp(service, zoe, 'right')).toMatchObject({
+          status: 201,
+          body: { data: { validated: false } },
+        });
+        const [first] = await sink.received(1);
+        expect(first).toMatchObject({ from: 'shop@example.org', to: [zoe], subject: 'Activate your account' });
+        expect(first!.text).toMatch(uuid);
+        expect(await logIn(service, zoe, 'right')).toBe(401);
+
+        const activated = await activate(service, zoe, first!.text);
+        expect(activated.status).toBe(200);
+        expect(activated.body).toMatchObject({ id: zoe, validated: true, password: '**********' });
+        expect(activated.body).not.toHaveProperty('data');
+        expect(await logIn(service, zoe, 'right')).toBe(200);
+        const [, second] = await sink.received(2);
+        expect(second).toMatchObject({
+          subject: `Account ${zoe} is active`,
+          text: `The account ${zoe} is active now.`,
+        });
+
+        expect(await forget(service, zoe)).toMatchObject({ status: 200, body: { message: expect.any(String) } });
+        const [, , third] = await sink.received(3);
+        expect(third).toMatchObject({ subject: 'Reset your password', to: [zoe] });
+        expect(await logIn(service, zoe, third!.text)).toBe(401);
+        expect(await logIn(service, zoe, 'right')).toBe(200);
+        expect(await change(service, zoe, third!.text, { data: { password: 'new' } })).toMatchObject({ status: 200 });
+        expect(await logIn(service, zoe, 'new')).toBe(200);
+        expect(await logIn(service, zoe, 'right')).toBe(401);
+        expect((await change(service, zoe, third!.text, { data: { password: 'newer' } })).status).toBe(401);
+      } finally {
+        await service.close();
+      }
+    });
+  });
+});
+
+describe('signing up', () => {
+  it('The root view tells that accounts are validated.', async () => {
+    const { service } = await start();
+    const { body } = await service.request('GET', '/v1/');
+    expect(body).toMatchObject({ capabilities: { accounts: { validation_enabled: true } } });
+  });
+
+  it('The id must be an address.', async () => {
+    const { service, sink } = await start();
+    const { status, body } = await signUp(service, 'zoe', 'right');
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ details: [{ location: 'body', name: 'data.id' }] });
+    expect(
+      (await service.request('POST', '/v1/accounts', { body: { data: { id: 'zoe', password: 'x' } } })).status,
+    ).toBe(400);
+    expect(sink.letters).toEqual([]);
+  });
+
+  it('Nobody says of themselves that they are validated.', async () => {
+    const { service } = await startWithAccount();
+    const answer = await signUp(service, 'eve@example.org', 'x', { validated: true });
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ name: 'data.validated' }] } });
+    expect((await signUp(service, 'eve@example.org', 'x', { validated: 'yes' })).status).toBe(400);
+    for (const method of ['PUT', 'PATCH']) {
+      const body = { data: { password: 'right', validated: false } };
+      expect((await change(service, zoe, 'right', body, method)).status).toBe(403);
+    }
+    // Sent back as it is, it does no harm, and left out it stays.
+    const same = await change(service, zoe, 'right', { data: { password: 'right', validated: true } });
+    expect(same).toMatchObject({ status: 200, body: { data: { validated: true } } });
+    const left = await change(service, zoe, 'right', { data: { password: 'right' } });
+    expect(left).toMatchObject({ status: 200, body: { data: { validated: true } } });
+  });
+
+  it('Administrators say who is validated, and no mail is sent to those who are.', async () => {
+    const { service, sink } = await start();
+    await signUp(service, 'root@example.org', 'r');
+    const [letter] = await sink.received(1);
+    await activate(service, 'root@example.org', letter!.text);
+    await sink.received(2);
+    const headers = { Authorization: basic('root@example.org', 'r') };
+    const put = (data: object): Promise<TestResponse> =>
+      service.request('PUT', `/v1/accounts/${zoe}`, { headers, body: { data } });
+    expect(await put({ password: 'right', validated: true })).toMatchObject({
+      status: 201,
+      body: { data: { validated: true } },
+    });
+    expect(await logIn(service, zoe, 'right')).toBe(200);
+    expect(await put({ password: 'right', validated: false })).toMatchObject({ body: { data: { validated: false } } });
+    expect(await logIn(service, zoe, 'right')).toBe(401);
+    expect(sink.letters).toHaveLength(2);
+  });
+
+  it('Mails are made from templates, with what the account says, but with keys of the service.', async () => {
+    const { service, sink } = await start({
+      'account_validation.email_subject_template': 'Welcome {name}',
+      'account_validation.email_body_template':
+        'https://{site}/{lang}?id={id}&key={activation-key}&{unknown}&{password}',
+    });
+    const context = { name: 'Zoe', lang: 'de', 'activation-key': 'forged', id: 'eve@example.org' };
+    const answer = await signUp(service, zoe, 'right', { site: 'shop.example', 'email-context': context });
+    expect(answer).toMatchObject({ status: 201, body: { data: { 'email-context': context } } });
+    const [letter] = await sink.received(1);
+    expect(letter).toMatchObject({ subject: 'Welcome Zoe', to: [zoe] });
+    const [, key = ''] =
+      /^https:\/\/shop\.example\/de\?id=zoe@example\.org&key=([\da-f-]+)&\{unknown\}&\{password\}$/.exec(
+        letter!.text,
+      ) ?? [];
+    expect(key).toMatch(uuid);
+    expect((await activate(service, zoe, key)).status).toBe(200);
+  });
+
+  it.each([[{ a: 1 }], ['text'], [['x']], [null]])(
+    'A context that is no object of texts, such as %j, is refused.',
+    async (context) => {
+      const { service } = await start();
+      const { status, body } = await signUp(service, zoe, 'right', { 'email-context': context });
+      expect([status, body]).toMatchObject([400, { details: [{ name: 'data.email-context' }] }]);
+    },
+  );
+
+  it('A sign-up that is undone sends nothing.', async () => {
+    const failing = definePlugin({
+      name: 'failing',
+      setup: () => ({
+        kinds: [{ name: 'trap', path: '/traps', flavour: 'user', afterChange: () => Promise.reject(new Error('no')) }],
+      }),
+    });
+    const { service, sink } = await startWithAccount({}, { plugins: [failing] });
+    const sign = {
+      method: 'PUT',
+      path: '/accounts/ann@example.org',
+      body: { data: { password: 'x' } },
+      headers: { Authorization: '' },
+    };
+    const requests = [sign, { method: 'POST', path: '/traps' }];
+    const headers = { Authorization: basic(zoe, 'right') };
+    expect((await service.request('POST', '/v1/batch', { headers, body: { requests } })).status).toBe(500);
+    await signUp(service, 'bob@example.org', 'x');
+    await sink.received(3);
+    expect(sink.letters.map(({ to }) => to[0])).toEqual([zoe, zoe, 'bob@example.org']);
+  });
+});
+
+describe('activation', () => {
+  it('A wrong key, a used one, and one of nobody are refused alike.', async () => {
+    const { service, sink } = await start();
+    await signUp(service, zoe, 'right');
+    await signUp(service, 'ann@example.org', 'right');
+    const [first, second] = await sink.received(2);
+    const keys = new Map([first!, second!].map(({ to, text }) => [to[0], text]));
+    const answers = [
+      await activate(service, zoe, 'nonsense'),
+      await activate(service, zoe, keys.get('ann@example.org')!),
+      await activate(service, 'nobody@example.org', keys.get(zoe)!),
+    ];
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { errno: 121, message: expect.stringContaining('do not match') },
+      });
+    }
+    // The right key is good all the same, once.
+    expect((await activate(service, zoe, keys.get(zoe)!)).status).toBe(200);
+    expect((await activate(service, zoe, keys.get(zoe)!)).status).toBe(403);
+  });
+
+  it('Of two who use a key at once one succeeds.', async () => {
+    const { service, sink } = await start();
+    await signUp(service, zoe, 'right');
+    const [letter] = await sink.received(1);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => activate(service, zoe, letter!.text)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403, 403, 403]);
+  });
+
+  it('A key does not outlive its time, nor its account.', async () => {
+    const clock = createTestClock();
+    const { service, sink } = await start({ 'account_validation.validation_key_cache_ttl_seconds': '60' }, { clock });
+    await signUp(service, zoe, 'right');
+    const [letter] = await sink.received(1);
+    clock.advance(61_000);
+    expect((await activate(service, zoe, letter!.text)).status).toBe(403);
+  });
+
+  it('There are no such addresses where accounts are not validated.', async () => {
+    const service = await startAccounts();
+    expect((await activate(service, zoe, 'x')).status).toBe(404);
+    expect((await forget(service, zoe)).status).toBe(404);
+  });
+});
+
+describe('forgotten passwords', () => {
+  it('Whether there is an account cannot be told from the answer.', async () => {
+    const { service, sink } = await startWithAccount();
+    const [known, unknown] = [await forget(service, zoe), await forget(service, 'nobody@example.org')];
+    expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
+    await sink.received(3);
+    expect(sink.letters.at(-1)?.to).toEqual([zoe]);
+  });
+
+  it('An id that is no address is refused.', async () => {
+    const { service } = await start();
+    expect(await forget(service, 'zoe')).toMatchObject({ status: 400, body: { details: [{ name: 'data.id' }] } });
+  });
+
+  it('The request may say what stands in the mail.', async () => {
+    const { service, sink } = await startWithAccount({
+      'account_validation.email_reset_password_body_template': '{greeting} {reset-password}',
+    });
+    const context = { greeting: 'Hallo', 'reset-password': 'forged' };
+    expect((await forget(service, zoe, { 'email-context': context })).status).toBe(200);
+    const letters = await sink.received(3);
+    expect(letters[2]!.text).toMatch(/^Hallo [\da-f-]{36}$/);
+    for (const body of [{ data: { 'email-context': { a: 1 } } }, { data: [] }, [], { other: 1 }]) {
+      expect((await service.request('POST', `/v1/accounts/${zoe}/reset-password`, { body })).status).toBe(400);
+    }
+    expect((await service.request('POST', `/v1/accounts/${zoe}/reset-password`, { raw: '{' })).status).toBe(400);
+  });
+
+  it('A temporary password sets a new one and does nothing else.', async () => {
+    const { service, sink } = await startWithAccount();
+    await signUp(service, 'ann@example.org', 'x');
+    await sink.received(3);
+    await forget(service, zoe);
+    const letters = await sink.received(4);
+    const { text: temporary } = letters[3]!;
+    const refused: readonly (readonly [string, string, unknown])[] = [
+      ['PUT', zoe, { data: { password: 'new', name: 'x' } }],
+      ['PUT', zoe, { data: { password: 'new' }, permissions: { read: ['system.Everyone'] } }],
+      ['PUT', zoe, { data: {} }],
+      ['PATCH', zoe, { data: { name: 'x' } }],
+      ['GET', zoe, undefined],
+      ['DELETE', zoe, { data: { password: 'new' } }],
+      ['PUT', 'ann@example.org', { data: { password: 'new' } }],
+    ];
+    const headers = { Authorization: basic(zoe, temporary) };
+    for (const [method, id, body] of refused) {
+      expect([method, body, (await service.request(method, `/v1/accounts/${id}`, { headers, body })).status]).toEqual([
+        method,
+        body,
+        401,
+      ]);
+    }
+    const set = { method: 'PATCH', path: `/accounts/${zoe}`, body: { data: { password: 'new' } } };
+    const requests = [{ path: '/accounts' }, set, { path: '/accounts' }];
+    const batch = await service.request('POST', '/v1/batch', { headers, body: { requests } });
+    expect((batch.body as { responses: { status: number }[] }).responses.map(({ status }) => status)).toEqual([
+      401, 200, 401,
+    ]);
+    expect(await logIn(service, zoe, 'new')).toBe(200);
+  });
+
+  it('Of two who use a temporary password at once one succeeds.', async () => {
+    const { service, sink } = await startWithAccount();
+    await forget(service, zoe);
+    const letters = await sink.received(3);
+    const answers = await Promise.all(
+      ['a', 'b', 'c'].map((password) => change(service, zoe, letters[2]!.text, { data: { password } })),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
+  });
+
+  it('A temporary password is good although somebody guesses at the account.', async () => {
+    const { service, sink } = await startWithAccount({ account_login_failures_per_account: '2' });
+    for (const n of [1, 2, 3]) await logIn(service, zoe, `wrong ${n}`, '198.51.100.1');
+    expect((await tryLogin(service, zoe, 'right', '198.51.100.2')).status).toBe(429);
+    await forget(service, zoe);
+    const letters = await sink.received(3);
+    expect((await change(service, zoe, letters[2]!.text, { data: { password: 'new' } })).status).toBe(200);
+  });
+
+  it('One account gets so many mails in an hour, whoever asks for them.', async () => {
+    const clock = createTestClock();
+    const { service, sink } = await startWithAccount({ 'account_validation.reset_mails_per_hour': '2' }, { clock });
+    for (let n = 0; n < 5; n++) expect((await forget(service, zoe)).status).toBe(200);
+    clock.advance(3_601_000);
+    expect((await forget(service, zoe)).status).toBe(200);
+    await sink.received(5);
+    await service.close();
+    expect(sink.letters).toHaveLength(5);
+  });
+
+  it('One address may ask so many times in an hour.', async () => {
+    const { service, sink } = await startWithAccount({
+      'account_validation.reset_requests_per_address_per_hour': '1',
+    });
+    for (const id of ['nobody@example.org', zoe]) expect((await forget(service, id)).status).toBe(200);
+    await service.close();
+    expect(sink.letters).toHaveLength(2);
+  });
+
+  it('An address that never was confirmed is not confirmed by a new password.', async () => {
+    const { service, sink } = await start();
+    await signUp(service, zoe, 'right');
+    await sink.received(1);
+    await forget(service, zoe);
+    const letters = await sink.received(2);
+    const reset = letters.find(({ subject }) => subject.startsWith('Reset'))!;
+    expect(await change(service, zoe, reset.text, { data: { password: 'new' } })).toMatchObject({
+      status: 200,
+      body: { data: { validated: false } },
+    });
+    expect(await logIn(service, zoe, 'new')).toBe(401);
+  });
+});

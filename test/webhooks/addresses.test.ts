@@ -1,0 +1,80 @@
+// Which addresses deliveries may go to, and that a name cannot lead elsewhere.
+import { describe, expect, it } from 'vitest';
+import { guardedLookup, isAllowedAddress, isLocalName } from '../../src/webhooks/addresses.ts';
+
+const outside = ['8.8.8.8', '203.0.114.1', '2606:4700:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'];
+const inside = [
+  '127.0.0.1',
+  '127.255.0.3',
+  '10.1.2.3',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '100.64.0.1',
+  '::1',
+  'fc00::1',
+  'fd12:3456::1',
+  '::ffff:127.0.0.1',
+  '::ffff:7f00:1',
+  '::ffff:10.0.0.1',
+  '::127.0.0.1',
+  '64:ff9b::10.0.0.1',
+  '2002:7f00:1::',
+];
+const nowhere = [
+  '0.0.0.0',
+  '169.254.169.254',
+  '::ffff:169.254.169.254',
+  '64:ff9b::a9fe:a9fe',
+  '224.0.0.1',
+  '255.255.255.255',
+  '::',
+  'fe80::1',
+  'fe80::1%lo',
+  'ff02::1',
+  'localhost',
+  '',
+];
+
+describe('addresses of receivers', () => {
+  it.each(outside)('%s is reached from outside.', (address) => {
+    expect(isAllowedAddress(address, { allowPrivate: false })).toBe(true);
+  });
+
+  it.each(inside)('%s is inside, and needs allow_private.', (address) => {
+    expect(isAllowedAddress(address, { allowPrivate: false })).toBe(false);
+    expect(isAllowedAddress(address, { allowPrivate: true })).toBe(true);
+  });
+
+  it.each(nowhere)('"%s" is never a receiver.', (address) => {
+    expect(isAllowedAddress(address, { allowPrivate: false })).toBe(false);
+    expect(isAllowedAddress(address, { allowPrivate: true })).toBe(false);
+  });
+
+  it('Hosts written as addresses, and localhost, are decided by who writes the URL.', () => {
+    const hostOf = (text: string): string => new URL(text).hostname;
+    for (const text of [
+      'http://127.1/',
+      'http://0x7f000001/',
+      'http://[::1]/',
+      'http://localhost/',
+      'http://a.localhost',
+    ]) {
+      expect(isLocalName(hostOf(text)), text).toBe(true);
+    }
+    for (const text of ['http://example.org/', 'http://localhost.example.org/', 'http://127.0.0.1.example.org']) {
+      expect(isLocalName(hostOf(text)), text).toBe(false);
+    }
+  });
+
+  it('A name that leads inside is refused when it is looked up, whichever way it is asked for.', async () => {
+    const look = (allowPrivate: boolean, all: boolean): Promise<unknown> =>
+      new Promise((resolve) => {
+        guardedLookup({ allowPrivate })('localhost', { all }, (error, address) => resolve(error ?? address));
+      });
+    for (const all of [true, false]) {
+      expect(await look(false, all)).toMatchObject({ name: 'ForbiddenAddress' });
+      expect(JSON.stringify(await look(true, all))).toMatch(/127\.0\.0\.1|::1/);
+    }
+  });
+});
