@@ -315,6 +315,31 @@ forEachBackend((backend) => {
       }
     });
 
+    it('makes accounts, which log in and own what they make', async () => {
+      const service = await backend.start({
+        settings: {
+          includes: 'accounts default_bucket',
+          'multiauth.policies': 'account',
+          'multiauth.policy.account.use': 'AccountsPolicy',
+          account_create_principals: 'system.Everyone',
+          account_write_principals: 'account:admin',
+        },
+      });
+      try {
+        const client = (headers: object): any => new KintoClient(`${service.origin}/v1`, { headers: headers as never });
+        const { data } = await client({}).createAccount('erin', 'a long password');
+        expect(data.id).toBe('erin');
+        const login = `Basic ${Buffer.from('erin:a long password').toString('base64')}`;
+        const erin = client({ Authorization: login });
+        expect((await erin.fetchUser()).id).toBe('account:erin');
+        await erin.createBucket('of-erin');
+        expect(await erin.bucket('of-erin').getPermissions()).toEqual({ write: ['account:erin'] });
+        await expect(client({}).createAccount('erin', 'another password')).rejects.toThrow(/401/);
+      } finally {
+        await service.close();
+      }
+    });
+
     it('refuses to synchronise during a pause unless it is told to', async () => {
       const service = await backend.start({ settings: { includes: 'default_bucket', backoff: '30' } });
       try {

@@ -186,6 +186,56 @@ test('a source that takes no writes any more, and so no batches, is read one by 
   }
 });
 
+test(
+  'accounts log in with their passwords afterwards, where an administrator has imported them.',
+  { timeout: 60_000 },
+  async () => {
+    const accounts = {
+      userid_hmac_secret: 'secret for tests',
+      includes: 'accounts',
+      'multiauth.policies': 'account',
+      'multiauth.policy.account.use': 'AccountsPolicy',
+      account_create_principals: 'system.Everyone',
+      account_write_principals: 'account:admin',
+      account_read_principals: 'account:admin',
+      account_password_min_length: '1',
+    };
+    const old = await startTestService({ settings: accounts });
+    try {
+      for (const id of ['admin', 'carol', 'dan@library.example']) {
+        const body = { data: { password: `secret of ${id}`, shelf: 1 } };
+        expect((await old.request('PUT', `/v1/accounts/${encodeURIComponent(id)}`, { body })).status).toBe(201);
+      }
+      await old.request('PUT', '/v1/buckets/mine', { auth: 'carol', body: {} });
+      const values = { ...(await places['sqlite']!()), ...accounts };
+      const asAdmin = await importTo(values, { from: sourceOf(old, 'admin'), mode: 'refuse' });
+      expect(asAdmin).toMatchObject({ isEqual: true, problems: [] });
+      expect(asAdmin.parts.find(({ name }) => name === 'accounts')?.target.objects).toBe(3);
+      const asCarol = await importTo(values, { from: sourceOf(old, 'carol'), mode: 'resume' });
+      expect(asCarol).toMatchObject({ isEqual: true, problems: [] });
+      const target = await startTestService({ settings: values });
+      try {
+        for (const id of ['admin', 'carol', 'dan@library.example']) {
+          const path = `/v1/accounts/${encodeURIComponent(id)}`;
+          const [before, after] = [
+            await old.request('GET', path, { auth: id }),
+            await target.request('GET', path, { auth: id }),
+          ];
+          expect([after.status, after.body, after.headers['etag']]).toEqual([200, before.body, before.headers['etag']]);
+        }
+        expect((await target.request('GET', '/v1/buckets/mine', { auth: 'carol' })).body).toMatchObject({
+          permissions: { write: ['account:carol'] },
+        });
+        expect((await target.request('GET', '/v1/accounts/dan@library.example', { auth: 'carol' })).status).toBe(403);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await old.close();
+    }
+  },
+);
+
 test('other secrets are told, and so are credentials that nobody knows.', async () => {
   const warningsWith = async (values: Values): Promise<readonly string[]> => {
     const settings = settingsOf({ ...secret, ...values });

@@ -210,26 +210,31 @@ test.each([
 
 test('accounts come with their hashes and owners, and are named when the hash is not shown.', async () => {
   const hash = '$2b$12$abcdefghijklmnopqrstuuJ1jz9YzYQ0z1x2y3w4v5u6t7s8r9q0p';
+  const accounts = [
+    `{"password":"${hash}","id":"a@b.org","last_modified":5}`,
+    `{"password":"${hash}","n":1.0,"id":"twin","last_modified":5}`,
+    '{"password":"***","id":"x","last_modified":6}',
+  ];
   const ends = await between({
     ...withRecords([]),
     root: { capabilities: { accounts: {} } },
-    interfere: ({ url }) =>
-      url.pathname === '/v1/accounts'
-        ? {
-            text: `{"data":[{"password":"${hash}","id":"a@b.org","last_modified":5},{"password":"***","id":"x","last_modified":6}]}`,
-          }
-        : true,
+    interfere: ({ url }) => (url.pathname === '/v1/accounts' ? { text: `{"data":[${accounts.join(',')}]}` } : true),
   });
-  const { isEqual, problems } = await ends.run();
-  expect({ isEqual, problems }).toEqual({
-    isEqual: true,
-    problems: [expect.stringContaining('/accounts/x was left out')],
-  });
-  const stored = await ends.target.storage.reader.get({ kind: 'account', parent: 'a@b.org' }, 'a@b.org');
-  expect(stored).toMatchObject({ text: `{"password":"${hash}"}`, lastModified: 5 });
+  const left = [expect.stringContaining('/accounts/x was left out')];
+  const list = { kind: 'account', parent: '' };
+  for (const mode of ['refuse', 'resume', 'verify'] as const) {
+    expect(await ends.run({ mode })).toMatchObject({ isEqual: true, problems: left });
+    const { reader } = ends.target.storage;
+    expect(await reader.get(list, 'a@b.org')).toMatchObject({ text: `{"password":"${hash}"}`, lastModified: 5 });
+    expect(await reader.get(list, 'twin')).toMatchObject({ text: `{"password":"${hash}","n":1.0}`, lastModified: 6 });
+  }
   expect(await ends.target.permission.reader.getObjectPermissions('/accounts/a@b.org')).toEqual({
     write: ['account:a@b.org'],
   });
+  // What was changed here stays, and is told.
+  accounts[0] = `{"password":"${hash}","changed":true,"id":"a@b.org","last_modified":4}`;
+  const { parts } = await ends.run({ mode: 'resume' });
+  expect(parts.flatMap(({ differences }) => differences)).toEqual(['/accounts/a@b.org is different in the target']);
 });
 
 test('entries of the history come along when they are asked for.', async () => {
