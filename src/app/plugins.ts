@@ -2,6 +2,7 @@
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
+import { attachments } from '../plugins/attachments/index.ts';
 import { changes } from '../plugins/changes/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
@@ -16,6 +17,7 @@ import { loadModule, messageOf } from './modules.ts';
 export const builtInPlugins: readonly Plugin[] = [
   accounts,
   admin,
+  attachments,
   changes,
   defaultBucket,
   flush,

@@ -24,6 +24,7 @@ import type { SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
@@ -119,8 +120,19 @@ export async function assemble(
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
   const mailer = openMailer(settings, logger);
-  const stores = backends;
-  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
+  const host = {
+    settings,
+    stores: backends,
+    cache,
+    clock,
+    logger,
+    mailer,
+    objects,
+    openBlobStore,
+    engine,
+    versionPrefix,
+    documentationUrl,
+  };
   const parts = await setUpPlugins(plugins, host);
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);

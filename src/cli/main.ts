@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
+import { attachmentsCleanCommand } from './commands/attachments-clean.ts';
 import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
 import { createUserCommand } from './commands/create-user.ts';
@@ -46,6 +47,7 @@ function createProgram(): Command {
     copyCommand(),
     importCommand(),
     deleteCollectionCommand(),
+    attachmentsCleanCommand(),
     createUserCommand(),
     webhooksCommand(),
   ];

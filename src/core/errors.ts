@@ -33,6 +33,12 @@ export const errorTable = {
     error: 'Request Header Fields Too Large',
     message: 'The headers are too large.',
   },
+  attachmentModified: {
+    status: 400,
+    errno: 999,
+    error: 'Bad Request',
+    message: 'The attachment of a record is changed by uploading another file, or removed.',
+  },
   requestTimeout: {
     status: 408,
     errno: 999,

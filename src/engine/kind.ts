@@ -47,6 +47,8 @@ export interface Change {
   /** Entries on the object after the change; none for user resources and deleted objects. */
   readonly permissions: ObjectPermissions;
   readonly caller: Caller;
+  /** Whether the service itself wrote it (`Objects`), and not a client. */
+  readonly isByService?: boolean;
 }
 
 /** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */

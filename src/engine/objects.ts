@@ -153,6 +153,6 @@ export class Objects {
     };
     // Nobody becomes writer of what the service itself writes.
     const options = { ...this.#options, explicitPermissions: false };
-    return { kind: found, options, context, list: found.listKey(ids, caller) };
+    return { kind: found, options, context, list: found.listKey(ids, caller), isByService: true };
   }
 }

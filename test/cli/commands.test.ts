@@ -15,6 +15,7 @@ const commands = [
   'flush-cache',
   'purge-deleted',
   'delete-collection',
+  'attachments-clean',
   'copy',
   'create-user',
   'webhooks',

@@ -134,7 +134,7 @@ describe('Names of existing deployments', () => {
     );
     expect(settings.get('storage_backend')).toBe('memory');
     expect(settings.get('storage_max_overflow')).toBe(7);
-    expect(settings.get('includes')).toEqual(['default_bucket', 'attachment']);
+    expect(settings.get('includes')).toEqual(['default_bucket', 'attachments']);
     expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
     const lines = settings.warnings.join('\n');
     expect(lines).toContain(

@@ -2,6 +2,7 @@
 import type { Action } from '../../core/events/payload.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
+import type { Session } from '../session.ts';
 import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { After, Inside, Subscribers } from './subscriber.ts';
 
@@ -58,6 +59,11 @@ export class EventQueue {
     }
     if (event.action === 'read') pending.entries.push(...event.entries);
     else pending.changes.push(...event.changes);
+  }
+
+  /** To be called before everything is deleted, for those who need to know what there was. */
+  beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+    return this.#subscribers.beforeFlush(event, session);
   }
 
   /** Adds the event that everything was deleted. */

@@ -1,5 +1,6 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
+import type { Session } from '../session.ts';
 import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
 interface Filters {
@@ -56,6 +57,13 @@ interface AfterNamedSubscriber {
   readonly handle: (event: NamedEvent) => void | Promise<void>;
 }
 
+interface BeforeFlushSubscriber {
+  readonly name: string;
+  /** Called while everything is still there. */
+  readonly on: 'BeforeServerFlushed';
+  readonly handle: (event: FlushEvent, session: Session) => void | Promise<void>;
+}
+
 export type Subscriber =
   | ChangeSubscriber
   | ReadSubscriber
@@ -63,10 +71,14 @@ export type Subscriber =
   | AfterReadSubscriber
   | FlushSubscriber
   | NamedSubscriber
-  | AfterNamedSubscriber;
+  | AfterNamedSubscriber
+  | BeforeFlushSubscriber;
 
 /** Those who hear of changes and reads. */
-type ResourceSubscriber = Exclude<Subscriber, FlushSubscriber | NamedSubscriber | AfterNamedSubscriber>;
+type ResourceSubscriber = Exclude<
+  Subscriber,
+  FlushSubscriber | BeforeFlushSubscriber | NamedSubscriber | AfterNamedSubscriber
+>;
 
 /** A subscriber that has been found to want one event, whatever its kind. */
 export interface Inside {
@@ -150,6 +162,13 @@ export class Subscribers {
     );
   }
 
+  /** Calls those that want to look at everything before it is deleted. */
+  async beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, session);
+    }
+  }
+
   /** Those to be called, before the commit, when everything was deleted. */
   onFlush(event: FlushEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
@@ -168,7 +187,8 @@ function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
 /** Whether a subscriber is one to changes and reads at all. */
 function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
   const { on } = subscriber;
-  return on !== 'ServerFlushed' && on !== 'NamedEvent' && on !== 'AfterNamedEvent';
+  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed') return false;
+  return on !== 'NamedEvent' && on !== 'AfterNamedEvent';
 }
 
 function isNamedWantedBy(subscriber: Subscriber, name: string): boolean {

@@ -67,7 +67,19 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
     await storePermissions(writer.permission, uri, stored, permissions);
   }
   const { caller } = context;
-  const change: Change = { action, kind: kind.name, list, uri, ids, old, new: object, permissions, caller };
+  const { isByService = false } = scope;
+  const change: Change = {
+    action,
+    kind: kind.name,
+    list,
+    uri,
+    ids,
+    old,
+    new: object,
+    permissions,
+    caller,
+    isByService,
+  };
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };
