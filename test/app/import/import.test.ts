@@ -199,7 +199,7 @@ test(
       account_write_principals: 'account:admin',
       account_read_principals: 'account:admin',
       account_password_min_length: '1',
-    account_hash_cost: '10',
+      account_hash_cost: '10',
     };
     const old = await startTestService({ settings: accounts });
     try {
