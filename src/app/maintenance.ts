@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { Session, type Writer } from '../engine/session.ts';
+import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
@@ -97,10 +98,11 @@ async function purgeFrom(
   return count;
 }
 
-/** A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten. */
+// A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten.
 const insistentAttempts = 6;
 
-async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** Does a unit of work, again where others were in the way. */
+export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write(backends, work);
@@ -126,6 +128,7 @@ export async function deleteCollection(
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
+      if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
       const ids = { bucket_id: bucket, collection_id: collection };

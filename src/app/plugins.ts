@@ -4,10 +4,13 @@ import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
 import { attachments } from '../plugins/attachments/index.ts';
 import { changes } from '../plugins/changes/index.ts';
+import { counters } from '../plugins/counters/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { flush } from '../plugins/flush/index.ts';
+import { history } from '../plugins/history/index.ts';
 import { openid } from '../plugins/openid/index.ts';
 import { prometheus } from '../plugins/prometheus/index.ts';
+import { quotas } from '../plugins/quotas/index.ts';
 import { signer } from '../plugins/signer/index.ts';
 import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -19,10 +22,13 @@ export const builtInPlugins: readonly Plugin[] = [
   admin,
   attachments,
   changes,
+  counters,
   defaultBucket,
   flush,
+  history,
   openid,
   prometheus,
+  quotas,
   signer,
   statsd,
 ];

@@ -12,6 +12,7 @@ import { importCommand } from './commands/import.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
@@ -48,6 +49,7 @@ function createProgram(): Command {
     importCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
+    rebuildQuotasCommand(),
     createUserCommand(),
     webhooksCommand(),
   ];

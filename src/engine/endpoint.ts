@@ -36,6 +36,8 @@ export interface Operation {
 export interface Endpoint {
   /** Name for logs and metrics, `record-plural`, `batch`. */
   readonly name: string;
+  /** Heading in descriptions of the service; default: made of the name. */
+  readonly tag?: string;
   /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`; `{*}` at the end is any path. */
   readonly path: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;

@@ -55,7 +55,8 @@ export const coreFamilies: readonly SettingsFamily[] = [
   }),
 ];
 
-function family(given: Omit<SettingsFamily, 'environmentPattern'>): SettingsFamily {
+/** A family; environment variables are recognised by the same form. */
+export function family(given: Omit<SettingsFamily, 'environmentPattern'>): SettingsFamily {
   const source = given.pattern.source.replaceAll(String.raw`\.`, '_').replaceAll('[^.]', '.');
   return { ...given, environmentPattern: new RegExp(source) };
 }

@@ -113,6 +113,7 @@ describe('modules as backends', () => {
     expect(log().filter((line) => line === 'close')).toHaveLength(1);
   });
 
+  // Proves S-019.
   it('are opened twice for two places, and may be one of several backends.', async () => {
     log().length = 0;
     service = await start({

@@ -30,7 +30,7 @@ describe('the reference of the HTTP API', () => {
   beforeAll(async () => {
     service = await startTestService({
       settings: {
-        includes: 'default_bucket flush attachments openid accounts prometheus',
+        includes: 'default_bucket flush attachments openid accounts prometheus history counters',
         'multiauth.policies': 'account basicauth',
         account_validation: 'true',
         account_hash_cost: '10',

@@ -17,6 +17,7 @@ const commands = [
   'delete-collection',
   'attachments-clean',
   'copy',
+  'rebuild-quotas',
   'create-user',
   'webhooks',
 ];

@@ -93,6 +93,7 @@ describe('bytes that are no request', () => {
     expect((await exchange(bytes)).statuses).toEqual([431]);
   });
 
+  // Proves S-246.
   it.each([
     ['announced', `PUT /v1/buckets/x HTTP/1.1\r\n${host}Content-Length: 10485761\r\n\r\n`],
     ['announced beyond measure', `${post}Content-Length: 99999999999\r\n\r\n`],

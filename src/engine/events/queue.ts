@@ -22,6 +22,8 @@ export class EventQueue {
   #flushes: FlushEvent[] = [];
   #named: NamedEvent[] = [];
   #current: readonly ResourceEvent[] = [];
+  /** Changes of which those have not heard who want to hear of all of them together. */
+  #untold: Change[] = [];
   #fired: ResourceEvent[] = [];
   #firedNamed: NamedEvent[] = [];
 
@@ -58,7 +60,10 @@ export class EventQueue {
       this.#pending.set(key, pending);
     }
     if (event.action === 'read') pending.entries.push(...event.entries);
-    else pending.changes.push(...event.changes);
+    else {
+      pending.changes.push(...event.changes);
+      if (this.#subscribers.collects(event.kind, event.action)) this.#untold.push(...event.changes);
+    }
   }
 
   /** To be called before everything is deleted, for those who need to know what there was. */
@@ -66,9 +71,15 @@ export class EventQueue {
     return this.#subscribers.beforeFlush(event, session);
   }
 
-  /** Adds the event that everything was deleted. */
+  /** Adds the event that everything was deleted; what was changed before is not there any more. */
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
+    this.#untold = [];
+  }
+
+  /** To be called when an object has been deleted, while what lies below it is still there. */
+  beforeCascade(change: Change, session: Session): Promise<void> {
+    return this.#subscribers.beforeCascade(change, session);
   }
 
   /** Whether anybody listens to events of this name. */
@@ -83,13 +94,19 @@ export class EventQueue {
 
   /**
    * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
-   * events, which come after all the present ones.
+   * events, which come after all the present ones. Those who want to hear of everything together come last.
    *
    * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
    */
   async fire(scope: EventScope): Promise<void> {
-    for (let level = 0; !this.isEmpty; level++) {
+    for (let level = 0; !this.isEmpty || this.#untold.length > 0; level++) {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
+      if (this.isEmpty) {
+        const changes = this.#untold;
+        this.#untold = [];
+        await callAll(this.#subscribers.atEnd(changes), scope);
+        continue;
+      }
       const flushes = this.#flushes;
       const events = Array.from(this.#pending.values(), ({ event }) => event);
       const named = this.#named;

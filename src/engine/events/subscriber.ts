@@ -1,5 +1,6 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
+import type { Change } from '../kind.ts';
 import type { Session } from '../session.ts';
 import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
@@ -16,6 +17,24 @@ interface ChangeSubscriber extends Filters {
   /** Called inside the transaction, before it is committed. Throwing undoes the whole request. */
   readonly on: 'ResourceChanged';
   readonly handle: (event: ChangeEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface RequestSubscriber extends Filters {
+  /**
+   * Called inside the transaction, once, when all events of the request have been told: with everything that it changed,
+   * in the order in which it happened, whatever the list. For those who sum up, and write once.
+   */
+  readonly on: 'RequestChanged';
+  readonly handle: (changes: readonly Change[], scope: EventScope) => void | Promise<void>;
+}
+
+interface DeletionSubscriber extends Filters {
+  /**
+   * Called inside the transaction when an object has just been deleted, while what lies below it is still there. The same
+   * change comes again with the events. Throwing undoes the whole request.
+   */
+  readonly on: 'ResourceDeleting';
+  readonly handle: (change: Change, session: Session) => void | Promise<void>;
 }
 
 interface ReadSubscriber extends Filters {
@@ -66,6 +85,8 @@ interface BeforeFlushSubscriber {
 
 export type Subscriber =
   | ChangeSubscriber
+  | RequestSubscriber
+  | DeletionSubscriber
   | ReadSubscriber
   | AfterChangeSubscriber
   | AfterReadSubscriber
@@ -122,6 +143,29 @@ export class Subscribers {
       }
       return [];
     });
+  }
+
+  /** Whether anybody wants to hear of everything at the end of the request, this included. */
+  collects(kind: string, action: Action): boolean {
+    return this.#all.some((subscriber) => subscriber.on === 'RequestChanged' && isWantedBy(subscriber, kind, action));
+  }
+
+  /** Those to be called, before the commit, with everything that was changed. */
+  atEnd(changes: readonly Change[]): readonly Inside[] {
+    return this.#all.flatMap((subscriber): Inside[] => {
+      if (subscriber.on !== 'RequestChanged') return [];
+      const wanted = changes.filter(({ kind, action }) => isWantedBy(subscriber, kind, action));
+      if (wanted.length === 0) return [];
+      return [{ name: subscriber.name, handle: (scope) => subscriber.handle(wanted, scope) }];
+    });
+  }
+
+  /** Tells of a deletion before what lies below the object is gone. */
+  async beforeCascade(change: Change, session: Session): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on !== 'ResourceDeleting' || !isWantedBy(subscriber, change.kind, change.action)) continue;
+      await subscriber.handle(change, session);
+    }
   }
 
   /** Those to be called after the commit. */
@@ -181,6 +225,7 @@ export class Subscribers {
 
 /** The actions an event can have. */
 function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
+  if (on === 'ResourceDeleting') return ['delete'];
   return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
 }
 

@@ -65,7 +65,10 @@ export async function finishDeletions(
     await writer.permission.deleteObjectPermissions(changes.map(({ uri }) => uri));
   }
   const { afterChange } = kind.declaration;
-  if (afterChange !== undefined) for (const change of changes) await afterChange(change, writer);
+  for (const change of changes) {
+    await context.session.events.beforeCascade(change, context.session);
+    await afterChange?.(change, writer);
+  }
   announceChanges(scope, clock, changes);
 }
 
