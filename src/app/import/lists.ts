@@ -29,7 +29,9 @@ export function recordList(bucket: string, collection: string): SourceList {
 }
 
 export function historyList(bucket: string): SourceList {
-  return { ...listAt('history', bucketList.uriOf(bucket), 'history'), hasObjects: false };
+  const list = listAt('history', bucketList.uriOf(bucket), 'history');
+  // Kept in a folder of its own, which is the address of the list (`listFolder` of the kind).
+  return { ...list, parent: list.name, hasObjects: false };
 }
 
 function listAt(kind: string, parent: string, plural: string): SourceList {

@@ -237,6 +237,34 @@ test(
   },
 );
 
+test('the history shows permissions that objects do not, and comes along when it is asked for.', async () => {
+  const settings = { ...secret, includes: 'default_bucket history' };
+  const old = await startTestService({ settings });
+  try {
+    const [alice, bob] = [old.asUser('alice'), old.asUser('bob')];
+    await alice.request('PUT', '/v1/buckets/b', { body: { permissions: { read: [await idOf(old, 'bob')] } } });
+    await alice.request('PUT', '/v1/buckets/b/collections/c', { body: {} });
+    await alice.request('PUT', '/v1/buckets/b/collections/c/records/r', { body: { permissions: { read: ['eve'] } } });
+    const values = { ...(await places['sqlite']!()), includes: 'default_bucket history' };
+    const from = sourceOf(old, 'bob');
+    const result = await importTo(values, { from, mode: 'refuse', withHistory: true });
+    expect(result).toMatchObject({ isEqual: true, problems: [], unseen: [] });
+    const target = await startTestService({ settings: { ...settings, ...values } });
+    try {
+      const history = '/v1/buckets/b/history';
+      expect((await target.request('GET', history, { auth: 'bob' })).text).toBe(
+        (await bob.request('GET', history)).text,
+      );
+      expect((await target.request('GET', history, { auth: 'bob' })).body).toMatchObject({ data: { length: 3 } });
+      expect(await answersOf(target, 'alice')).toEqual(await answersOf(old, 'alice'));
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await old.close();
+  }
+});
+
 test('other secrets are told, and so are credentials that nobody knows.', async () => {
   const warningsWith = async (values: Values): Promise<readonly string[]> => {
     const settings = settingsOf({ ...secret, ...values });

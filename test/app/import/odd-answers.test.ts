@@ -243,6 +243,6 @@ test('entries of the history come along when they are asked for.', async () => {
   const lists = { ...options.lists, 'buckets/b/history': { entries: [entry] } };
   const ends = await between({ ...options, lists, root: { capabilities: { history: {} } } });
   expect(await ends.run({ withHistory: true })).toMatchObject({ isEqual: true, unseen: [], problems: [] });
-  const stored = await ends.target.storage.reader.get({ kind: 'history', parent: '/buckets/b' }, 'h1');
+  const stored = await ends.target.storage.reader.get({ kind: 'history', parent: '/buckets/b/history' }, 'h1');
   expect(stored).toMatchObject({ text: '{"uri":"/buckets/b","action":"create"}', lastModified: 1001 });
 });
