@@ -26,7 +26,7 @@ forEachBackend((backend) => {
     beforeAll(async () => {
       service = await backend.start({
         settings: {
-          includes: 'default_bucket flush',
+          includes: 'default_bucket flush history',
           experimental_permissions_endpoint: 'true',
           batch_max_requests: '25',
         },
@@ -165,6 +165,29 @@ forEachBackend((backend) => {
           ['/buckets/shared', ['read', 'read:attributes']],
         ]),
       );
+    });
+
+    it('reads the history, and collections as they were', async () => {
+      const client = clientOf('alice');
+      await client.createBucket('past');
+      await client.bucket('past').createCollection('c');
+      const collection = client.bucket('past').collection('c');
+      const { data: one } = await collection.createRecord({ id: 'one', n: 1 });
+      const { data: two } = await collection.createRecord({ id: 'two', n: 1 });
+      await collection.updateRecord({ ...one, n: 2 });
+      await collection.deleteRecord('two');
+      const { data: entries }: Listed = await client
+        .bucket('past')
+        .listHistory({ filters: { resource_name: 'record' } });
+      expect(entries.map(({ action, record_id }) => `${action} ${record_id}`)).toEqual([
+        'delete two',
+        'update one',
+        'create two',
+        'create one',
+      ]);
+      const { data: past }: Listed = await collection.getSnapshot(two.last_modified);
+      expect(past.map(({ id, n }) => `${id} ${n}`)).toEqual(['two 1', 'one 1']);
+      expect(await collection.isHistoryComplete()).toBe(true);
     });
 
     it('uses the personal bucket, and deletes all buckets of a user', async () => {
