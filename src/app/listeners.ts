@@ -114,6 +114,8 @@ function isFactory(value: unknown): value is ListenerFactory {
 interface ListenerFilters {
   readonly actions: readonly Action[];
   readonly kinds?: readonly string[];
+  /** Names of events of plugins. */
+  readonly events: readonly string[];
   /** As the settings say; `undefined`: as the listener prefers. */
   readonly isSync: boolean | undefined;
 }
@@ -131,14 +133,15 @@ function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string
   return {
     actions: knownActions.filter((action) => actions.includes(action)),
     ...(resources.length === 0 ? {} : { kinds: resources }),
+    events: settings.lookupList(`${prefix}.events`) ?? [],
     isSync: settings.lookupFlag(`${prefix}.sync`),
   };
 }
 
 function subscribersOf(
   name: string,
-  { handle, isSync: isPreferred = true }: Listener,
-  { actions, kinds, isSync = isPreferred }: ListenerFilters,
+  { handle, handleNamed, isSync: isPreferred = true }: Listener,
+  { actions, kinds, events, isSync = isPreferred }: ListenerFilters,
 ): readonly Subscriber[] {
   const filters = { name, actions, ...(kinds === undefined ? {} : { kinds }) };
   const changed: Subscriber = isSync
@@ -147,5 +150,11 @@ function subscribersOf(
   const read: Subscriber = isSync
     ? { ...filters, on: 'ResourceRead', handle }
     : { ...filters, on: 'AfterResourceRead', handle: (event) => handle(event) };
-  return [changed, read];
+  if (events.length === 0) return [changed, read];
+  if (handleNamed === undefined)
+    throw new Error(`it cannot hear of ${events.join(', ')}: it knows changes and reads only.`);
+  const named: Subscriber = isSync
+    ? { name, events, on: 'NamedEvent', handle: handleNamed }
+    : { name, events, on: 'AfterNamedEvent', handle: (event) => handleNamed(event) };
+  return [changed, read, named];
 }

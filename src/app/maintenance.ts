@@ -1,13 +1,20 @@
 // What operators do from the command line, on the same backends and contracts as the service.
 import { systemClock } from '../base/clock.ts';
+import type { BlobEntry } from '../contracts/blobs.ts';
 import { Session, type Writer } from '../engine/session.ts';
+import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
+import { findUnusedFiles } from '../plugins/attachments/clean.ts';
+import { retireCollection } from '../plugins/attachments/links.ts';
+import { Rules } from '../plugins/attachments/rules.ts';
+import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
 import type { ListState } from '../contracts/storage.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { openBlobStore } from './blobs.ts';
 import { walkLists } from './copy/walk.ts';
 import { prepareSchemas } from './schemas.ts';
 
@@ -91,10 +98,11 @@ async function purgeFrom(
   return count;
 }
 
-/** A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten. */
+// A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten.
 const insistentAttempts = 6;
 
-async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+/** Does a unit of work, again where others were in the way. */
+export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write(backends, work);
@@ -112,13 +120,15 @@ export async function deleteCollection(
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
 ): Promise<'done' | 'readonly' | 'bucket missing' | 'collection missing'> {
   if (settings.get('readonly')) return 'readonly';
-  return withBackends(settings, (backends) =>
+  const files: string[] = [];
+  const outcome = await withBackends(settings, (backends) =>
     write(backends, async (writer) => {
       const parent = `/buckets/${bucket}`;
       if ((await writer.storage.get({ kind: 'bucket', parent: '' }, bucket)) === undefined) return 'bucket missing';
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
+      if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
       const ids = { bucket_id: bucket, collection_id: collection };
@@ -137,9 +147,51 @@ export async function deleteCollection(
         },
         writer,
       );
+      if (hasAttachments(settings)) {
+        const { keepsOldFiles } = new Rules(settings).of({ bucket, collection });
+        files.push(...(await retireCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
+      }
       return 'done';
     }),
   );
+  if (files.length > 0) await deleteFiles(settings, files);
+  return outcome;
+}
+
+/**
+ * Deletes the attachments that no record has, of those that are old enough; answers with what was deleted, or would be.
+ *
+ * @throws SettingsError when no place for attachments is configured; Error in read-only mode, unless it is a dry run
+ */
+export async function cleanAttachments(
+  settings: Settings,
+  { olderThanHours, dryRun }: { readonly olderThanHours: number; readonly dryRun: boolean },
+): Promise<readonly BlobEntry[]> {
+  if (settings.get('readonly') && !dryRun) {
+    throw new Error('readonly is set: attachments must not be deleted from a read-only instance.');
+  }
+  const store = await openBlobStore(readPlace(settings));
+  try {
+    const before = systemClock.now() - olderThanHours * 3_600_000;
+    const unused = await withBackends(settings, ({ storage }) => findUnusedFiles(store, storage.reader, before));
+    if (!dryRun) for (const { name } of unused) await store.delete(name);
+    return unused;
+  } finally {
+    await store.close();
+  }
+}
+
+function hasAttachments(settings: Settings): boolean {
+  return settings.get('includes').includes('attachments');
+}
+
+async function deleteFiles(settings: Settings, names: readonly string[]): Promise<void> {
+  const store = await openBlobStore(readPlace(settings));
+  try {
+    for (const name of names) await store.delete(name);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Opens the backends for a piece of work and closes them after it. */

@@ -2,12 +2,17 @@
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { accounts } from '../plugins/accounts/index.ts';
 import { admin } from '../plugins/admin/index.ts';
+import { attachments } from '../plugins/attachments/index.ts';
 import { changes } from '../plugins/changes/index.ts';
+import { counters } from '../plugins/counters/index.ts';
 import { defaultBucket } from '../plugins/default-bucket/index.ts';
 import { emailer } from '../plugins/emailer/index.ts';
 import { flush } from '../plugins/flush/index.ts';
+import { history } from '../plugins/history/index.ts';
 import { openid } from '../plugins/openid/index.ts';
 import { prometheus } from '../plugins/prometheus/index.ts';
+import { quotas } from '../plugins/quotas/index.ts';
+import { signer } from '../plugins/signer/index.ts';
 import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadModule, messageOf } from './modules.ts';
@@ -16,12 +21,17 @@ import { loadModule, messageOf } from './modules.ts';
 export const builtInPlugins: readonly Plugin[] = [
   accounts,
   admin,
+  attachments,
   changes,
+  counters,
   defaultBucket,
   emailer,
   flush,
+  history,
   openid,
   prometheus,
+  quotas,
+  signer,
   statsd,
 ];
 

@@ -1,5 +1,5 @@
 // The event listener that puts payloads on a list of a Redis server, where other programs take them from.
-import { formatJson } from '../base/json.ts';
+import { formatJson, type JsonObject } from '../base/json.ts';
 import { formatPayload } from '../core/events/payload.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { findRedisAddress, redisUrlForm } from '../settings/redis-url.ts';
@@ -18,15 +18,17 @@ export async function redisListener({ name, parameter, logger }: ListenerContext
   const { openRedisQueue } = await import('../backends/redis/queue.ts');
   const queue = openRedisQueue({ address, timeoutSeconds: timeout === 0 ? 1 : timeout });
   const list = parameter('listname') || 'svc.events';
+  const push = async (payload: JsonObject): Promise<void> => {
+    try {
+      await queue.push(list, formatJson(payload));
+    } catch (error) {
+      logger.error({ err: error, listener: name }, 'An event could not be pushed to Redis');
+    }
+  };
   return {
     isSync: false,
-    async handle(event) {
-      try {
-        await queue.push(list, formatJson(formatPayload(event)));
-      } catch (error) {
-        logger.error({ err: error, listener: name }, 'An event could not be pushed to Redis');
-      }
-    },
+    handle: (event) => push(formatPayload(event)),
+    handleNamed: (event) => push({ ...event.payload, event: event.name }),
     stop: () => queue.close(),
   };
 }

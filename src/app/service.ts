@@ -21,9 +21,11 @@ import type { RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
+import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
+import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
 import { createListeners } from './listeners.ts';
@@ -70,7 +72,7 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
-  settings.check(tablesOf(plugins));
+  settings.check(tablesOf(plugins), familiesOf(plugins));
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
@@ -119,8 +121,19 @@ export async function assemble(
   const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
   const mailer = openMailer(settings, logger);
-  const stores = backends;
-  const host = { settings, stores, cache, clock, logger, mailer, objects, engine, versionPrefix, documentationUrl };
+  const host = {
+    settings,
+    stores: backends,
+    cache,
+    clock,
+    logger,
+    mailer,
+    objects,
+    openBlobStore,
+    engine,
+    versionPrefix,
+    documentationUrl,
+  };
   const parts = await setUpPlugins(plugins, host);
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
@@ -268,9 +281,12 @@ export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
 
+function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
+  return plugins.flatMap((plugin) => plugin.families ?? []);
+}
+
 function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logger: Logger): void {
-  const families = plugins.flatMap((plugin) => plugin.families ?? []);
-  for (const line of settings.findUnknownKeys(tablesOf(plugins), families)) logger.warn(line);
+  for (const line of settings.findUnknownKeys(tablesOf(plugins), familiesOf(plugins))) logger.warn(line);
 }
 
 function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {

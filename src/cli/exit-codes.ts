@@ -13,6 +13,8 @@ export const exitCodes = {
   deleteCollectionReadonly: 31,
   deleteCollectionBucketMissing: 32,
   deleteCollectionCollectionMissing: 33,
+  rebuildQuotasReadonly: 41,
+  rebuildQuotasNotIncluded: 42,
   createUserReadonly: 51,
   createUserNoPlugin: 52,
   createUserNoInput: 53,

@@ -105,6 +105,9 @@ export interface PermissionWriter extends PermissionReader {
   /** Takes the principal out of every entry of every object. */
   removePrincipalFromAces(principal: string): Promise<void>;
 
+  /** Adds principals to entries of several objects at once. Idempotent. */
+  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void>;
+
   /** Replaces the named entries; an empty list deletes that entry, names not given are untouched. */
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
 

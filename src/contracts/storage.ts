@@ -22,6 +22,19 @@ export interface LockedState {
   readonly tombstone: Tombstone | undefined;
 }
 
+/** What a list is given, but for the timestamp. */
+export interface NewObject {
+  readonly id: string;
+  /** Compact JSON of the attributes, without `id` and `last_modified`. */
+  readonly text: string;
+}
+
+/** How much there is of a kind, over all its lists. */
+export interface KindCount {
+  readonly objects: number;
+  readonly tombstones: number;
+}
+
 /** A list as a whole: its clock and how much it holds. */
 export interface ListState extends ListKey {
   readonly timestamp: number;
@@ -55,6 +68,12 @@ export interface StorageReader {
 
   /** How many entries are selected. Without filters and ids the answer takes the same time at any size. */
   countAll(list: ListKey, selection: Selection): Promise<number>;
+
+  /**
+   * How many live objects and tombstones there are of each kind; one of which there is neither may be absent. The answer
+   * takes the same time at any size of the lists.
+   */
+  countKinds(): Promise<ReadonlyMap<string, KindCount>>;
 
   /** The clock of the list: its highest timestamp ever given, or `undefined` when never read nor written. */
   resourceTimestamp(list: ListKey): Promise<number | undefined>;
@@ -113,6 +132,14 @@ export interface StorageWriter extends StorageReader {
     lastModified?: number,
     options?: { readonly isFresh?: boolean },
   ): Promise<StoredObject>;
+
+  /**
+   * Stores several new objects at once, each with a new timestamp of its own, ascending in the order given.
+   *
+   * @param objects under ids drawn just now, from so many that nobody looks whether an object or a tombstone has one; should
+   * that be so, the unit of work may fail
+   */
+  createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]>;
 
   /**
    * Replaces all attributes; creates when absent, removing the tombstone.

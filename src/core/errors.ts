@@ -18,6 +18,7 @@ export const errorTable = {
     message: 'Please authenticate to use this.',
   },
   invalidParameters: { status: 400, errno: 107, error: 'Invalid parameters' },
+  invalidPostedData: { status: 400, errno: 109, error: 'Bad Request' },
   malformedUrl: { status: 400, errno: 107, error: 'Bad Request', message: 'The URL holds invalid UTF-8.' },
   badRequest: { status: 400, errno: 107, error: 'Bad Request', message: 'The request is malformed.' },
   notAcceptable: { status: 406, errno: 107, error: 'Invalid parameters' },
@@ -31,6 +32,12 @@ export const errorTable = {
     errno: 113,
     error: 'Request Header Fields Too Large',
     message: 'The headers are too large.',
+  },
+  attachmentModified: {
+    status: 400,
+    errno: 999,
+    error: 'Bad Request',
+    message: 'The attachment of a record is changed by uploading another file, or removed.',
   },
   requestTimeout: {
     status: 408,
@@ -75,6 +82,7 @@ export const errorTable = {
     error: 'Service Unavailable',
     message: 'The service is temporarily unavailable. The request may be retried.',
   },
+  insufficientStorage: { status: 507, errno: 121, error: 'Insufficient Storage', message: 'A quota is exceeded.' },
   serviceDeprecated: { status: 410, errno: 202, error: 'Gone', message: 'This service has been closed.' },
   unexpected: {
     status: 500,

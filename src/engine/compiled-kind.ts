@@ -23,6 +23,8 @@ export interface KindSettings {
 
 export interface CompiledKind {
   readonly name: string;
+  /** What several are called. */
+  readonly plural: string;
   readonly declaration: ResourceKind;
   readonly parent: CompiledKind | undefined;
   readonly ids: IdGenerator;
@@ -94,6 +96,7 @@ function compileKind(
   const added = new Map<string, AccessRule>();
   return {
     name: kind.name,
+    plural: kind.plural ?? `${kind.name}s`,
     declaration: kind,
     parent,
     ids: chooseIdGenerator(kind, settings),
@@ -103,7 +106,7 @@ function compileKind(
     listUri: compileUriTemplate(kind.path),
     objectUri: compileUriTemplate(objectTemplate(kind.name, kind.path)),
     listKey: isShareable
-      ? compileListKey(kind.name, parent)
+      ? compileListKey(kind, parent)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
     rule(permission) {
       const rule = added.get(permission) ?? ruleOn(kind.name, permission, 'object');
@@ -140,10 +143,14 @@ function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenera
   return generator;
 }
 
-function compileListKey(kind: string, parent: CompiledKind | undefined): (ids: PathIds) => ListKey {
+function compileListKey(
+  { name: kind, listFolder }: ResourceKind,
+  parent: CompiledKind | undefined,
+): (ids: PathIds) => ListKey {
   if (parent === undefined) {
     const key: ListKey = { kind, parent: '' };
     return () => key;
   }
-  return (ids) => ({ kind, parent: parent.objectUri(ids) });
+  const folder = listFolder === undefined ? '' : `/${listFolder}`;
+  return (ids) => ({ kind, parent: parent.objectUri(ids) + folder });
 }

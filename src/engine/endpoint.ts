@@ -1,9 +1,22 @@
 // One address of the service and what its methods do. Routing, 405 answers, preflights and API documentation all come
 // from these records.
-import type { Context } from './context.ts';
-import type { ServiceResponse } from './exchange.ts';
+import type { Caller } from './caller.ts';
+import type { Context, PathIds } from './context.ts';
+import type { ServiceRequest, ServiceResponse } from './exchange.ts';
+import type { Session } from './session.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A request whose body has not been read yet. */
+export interface Arrival {
+  readonly request: ServiceRequest;
+  /** Ids as the client wrote them. */
+  readonly ids: PathIds;
+  readonly session: Session;
+  readonly caller: Caller;
+  /** Whether the address stands for another one, which is found out, and may come into being, later. */
+  readonly isAlias: boolean;
+}
 
 export interface Operation {
   /** Unique name, such as `create_bucket`. */
@@ -12,12 +25,19 @@ export interface Operation {
   readonly consumes?: readonly string[];
   /** Headers, beside the usual ones, that scripts of other origins may read. */
   readonly exposes?: readonly string[];
+  /**
+   * Takes in a body that comes as a stream, before anything is written: clients may take their time, and nobody shall
+   * wait for a lock meanwhile. What it throws is the answer. Called again when the request is run again.
+   */
+  readonly receive?: (arrival: Arrival) => Promise<void>;
   readonly handle: (context: Context) => Promise<ServiceResponse>;
 }
 
 export interface Endpoint {
   /** Name for logs and metrics, `record-plural`, `batch`. */
   readonly name: string;
+  /** Heading in descriptions of the service; default: made of the name. */
+  readonly tag?: string;
   /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`; `{*}` at the end is any path. */
   readonly path: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;

@@ -56,6 +56,7 @@ export class RequestBody {
   readonly #stream: AsyncIterable<Uint8Array> | undefined;
   #value: JsonValue | undefined;
   #error: JsonSyntaxError | undefined;
+  #releases: (() => Promise<void>)[] = [];
 
   private constructor({ text, value, limits, stream }: BodySource) {
     this.#text = text;
@@ -93,6 +94,20 @@ export class RequestBody {
     return this.#stream;
   }
 
+  /**
+   * Runs once the request is answered, or has failed for good: for what was put aside of a body that came as a stream,
+   * and is needed again when the request is run again.
+   */
+  onRelease(task: () => Promise<void>): void {
+    this.#releases.push(task);
+  }
+
+  /** To be called by whoever answers the outer request, when that is done; `undefined` when there is nothing to do. */
+  release(): Promise<void> | undefined {
+    if (this.#releases.length === 0) return undefined;
+    return runAll(this.#releases.splice(0));
+  }
+
   get isEmpty(): boolean {
     return this.#text === '';
   }
@@ -119,6 +134,10 @@ export class RequestBody {
   toString(): string {
     return this.#text ?? (this.#value === undefined ? '' : formatJson(this.#value));
   }
+}
+
+async function runAll(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const task of tasks) await task();
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

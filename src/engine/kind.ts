@@ -7,8 +7,10 @@ import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
+import type { ListTraits } from '../core/query/resolve.ts';
 import type { Caller } from './caller.ts';
 import type { Context, PathIds } from './context.ts';
+import type { Method } from './endpoint.ts';
 import type { Session, Writer } from './session.ts';
 
 /** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
@@ -47,6 +49,8 @@ export interface Change {
   /** Entries on the object after the change; none for user resources and deleted objects. */
   readonly permissions: ObjectPermissions;
   readonly caller: Caller;
+  /** Whether the service itself wrote it (`Objects`), and not a client. */
+  readonly isByService?: boolean;
 }
 
 /** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */
@@ -61,8 +65,17 @@ export interface AddedPermission {
 export interface ResourceKind {
   /** `record`; also the name of its id in paths (`record_id`) and of its settings (`record_create_principals`). */
   readonly name: string;
+  /** What several are called, for the description of the service; default the name with an s. */
+  readonly plural?: string;
   /** Path of its lists below the version prefix, `/buckets/{bucket_id}/groups`. */
   readonly path: string;
+  /** What can be done with its lists; default GET, HEAD, POST and DELETE. */
+  readonly listMethods?: readonly Method[];
+  /**
+   * Whether each object has an address; default `true`. Otherwise they are seen in lists only, written by code only, and
+   * left out where permissions are listed.
+   */
+  readonly hasAddresses?: boolean;
   /**
    * `shareable`: every object carries permissions. `user`: each authenticated caller has a list of their own at the
    * same address, and the permission backend is not involved.
@@ -70,6 +83,14 @@ export interface ResourceKind {
   readonly flavour: 'shareable' | 'user';
   /** Kind of the object that must exist for a list to exist; none for kinds at the root. */
   readonly parent?: string;
+  /**
+   * Keeps its lists in a folder of the parent, `history`, and not at the parent itself: for lists that are written in
+   * addition to others below that parent. Units of work wait for lists in the order of their parents, and so come to this
+   * one last.
+   */
+  readonly listFolder?: string;
+  /** What distinguishes its lists when they are queried; default: nothing is known of the attributes. */
+  readonly traits?: ListTraits;
   /** Permission names an object may store and what grants each; required for shareable kinds. */
   readonly permissions?: PermissionDeclaration;
   /** Permission asked on the object for reading it alone; default `read`. */

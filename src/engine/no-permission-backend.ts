@@ -28,6 +28,7 @@ const writer: PermissionWriter = {
   addPrincipalToAce: nothing,
   removePrincipalFromAce: nothing,
   removePrincipalFromAces: nothing,
+  addToAces: nothing,
   replaceObjectPermissions: nothing,
   deleteObjectPermissions: nothing,
   deletePermissionsBelow: nothing,

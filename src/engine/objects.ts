@@ -91,6 +91,9 @@ export class Objects {
    * @param write.attributes from the object as it is under the lock, `undefined` when there is none; returning
    *   `undefined` leaves everything as it is
    * @param write.permissions entries after the write, from those before; absent: as they are
+   * @param write.lastModified timestamp, when it lies above that of the object; absent: a new one
+   * @param write.isVerbatim whether the attributes are stored without being checked and completed: for what has been
+   *   through that elsewhere, as with copies
    * @returns `undefined` when nothing was written
    * @throws ServiceError missingParent; whatever the kind's hooks refuse
    */
@@ -100,6 +103,8 @@ export class Objects {
     write: {
       readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
       readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
+      readonly lastModified?: number | undefined;
+      readonly isVerbatim?: boolean;
     },
   ): Promise<Written | undefined> {
     const scope = this.#scope(actor, place);
@@ -109,16 +114,24 @@ export class Objects {
     const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
     const attributes = write.attributes(old);
     if (attributes === undefined) return undefined;
-    const permissions = write.permissions ?? ((stored) => stored);
-    return writeObject(scope, writer, { id, old, clock, attributes, sentTimestamp: undefined, permissions });
+    const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false } = write;
+    return writeObject(scope, writer, { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim });
   }
 
-  /** Deletes the object and what belongs to it; `undefined` when there is none. */
-  async remove(actor: Actor, place: ObjectPlace): Promise<Deletion | undefined> {
+  /**
+   * Deletes the object and what belongs to it; `undefined` when there is none.
+   *
+   * @param options.lastModified timestamp of the tombstone; absent: a new one
+   */
+  async remove(
+    actor: Actor,
+    place: ObjectPlace,
+    options: { readonly lastModified?: number | undefined } = {},
+  ): Promise<Deletion | undefined> {
     const scope = this.#scope(actor, place);
     const writer = await actor.session.writer();
     const { timestamp: clock } = await writer.storage.lock(scope.list);
-    const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!);
+    const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!, options);
     if (deletion !== undefined) await finishDeletions(scope, writer, clock, [deletion]);
     return deletion;
   }
@@ -140,6 +153,6 @@ export class Objects {
     };
     // Nobody becomes writer of what the service itself writes.
     const options = { ...this.#options, explicitPermissions: false };
-    return { kind: found, options, context, list: found.listKey(ids, caller) };
+    return { kind: found, options, context, list: found.listKey(ids, caller), isByService: true };
   }
 }

@@ -20,7 +20,10 @@ const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma']
 const written = ['ETag', 'Last-Modified'];
 const totals = ['Total-Objects', 'Total-Records'];
 
-/** Both endpoints of every kind, and its actions. Methods switched off by settings are left out as if they did not exist. */
+/**
+ * Both endpoints of every kind, or the one that it has, and its actions. Methods switched off by settings are left out as
+ * if they did not exist.
+ */
 export function resourceEndpoints(
   kinds: Iterable<CompiledKind>,
   options: EngineOptions,
@@ -29,7 +32,7 @@ export function resourceEndpoints(
 ): readonly Endpoint[] {
   return [...kinds].flatMap((kind) => [
     pluralEndpoint(kind, options, settings),
-    objectEndpoint(kind, options, settings),
+    ...(kind.declaration.hasAddresses === false ? [] : [objectEndpoint(kind, options, settings)]),
     ...actions.filter((action) => action.kind === kind.name).map((action) => actionEndpoint(kind, options, action)),
   ]);
 }
@@ -47,19 +50,24 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
 }
 
 function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {
-  const { name, declaration } = kind;
+  const { name, plural, declaration } = kind;
   const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
-  const operations: Record<string, Operation> = {
-    GET: { id: `get_${name}s`, exposes: ['Next-Page', ...readable], handle: serve(readList) },
-    HEAD: { id: `head_${name}s`, exposes: ['Next-Page', ...readable, ...totals], handle: serve(readList) },
+  const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
+    GET: { id: `get_${plural}`, exposes: ['Next-Page', ...readable], handle: serve(readList) },
+    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], handle: serve(readList) },
     POST: { id: `create_${name}`, consumes: json, exposes: written, handle: serve(createObject) },
-    DELETE: { id: `delete_${name}s`, exposes: [...written, 'Next-Page'], handle: serve(removeList) },
+    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], handle: serve(removeList) },
   };
+  const { listMethods } = declaration;
+  const served = Object.entries(operations).filter(
+    ([method]) => listMethods === undefined || listMethods.some((each) => each === method),
+  );
   return {
     name: `${name}-plural`,
+    tag: plural,
     path: declaration.path,
     isResource: true,
-    operations: enabled(operations, `plural_${name}`, settings),
+    operations: enabled(Object.fromEntries(served), `plural_${name}`, settings),
   };
 }
 
@@ -75,6 +83,7 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   };
   return {
     name: `${name}-object`,
+    tag: kind.plural,
     path: `${declaration.path}/{${kind.idName}}`,
     isResource: true,
     operations: enabled(operations, `object_${name}`, settings),

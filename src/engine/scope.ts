@@ -37,6 +37,8 @@ export interface Scope {
   readonly options: EngineOptions;
   readonly context: Context;
   readonly list: ListKey;
+  /** Whether the service itself writes, and not a client. */
+  readonly isByService?: boolean;
 }
 
 /** Throws everything found wrong with the request so far, if anything. */

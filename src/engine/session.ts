@@ -1,6 +1,7 @@
 // The unit of work of one outer request. Reading goes to committed state until something asks to write; from then
 // on everything, reads included, happens inside one transaction over storage and permissions.
 import type { Database, Transaction } from '../contracts/database.ts';
+import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import { compareLists } from '../core/objects/list-order.ts';
@@ -24,6 +25,9 @@ export interface Writer extends Reader {
   readonly permission: PermissionWriter;
 }
 
+/** Whether writes that were given up left no trace, or a commit failed so that nobody knows. */
+export type Fate = 'undone' | 'unknown';
+
 export interface SessionOptions {
   /** Lists over which an earlier attempt at the same work lost a race; locked before all others. */
   readonly contended?: readonly ListKey[];
@@ -40,7 +44,7 @@ export class Session {
   #transactions: Transaction[] = [];
   #writer: Writer | undefined;
   #afterCommit: Task[] = [];
-  #onAbandon: Task[] = [];
+  #onAbandon: AbandonTask[] = [];
   #doomed = false;
 
   constructor(stores: Stores, logger: Logger, { contended = [], subscribers = Subscribers.none }: SessionOptions = {}) {
@@ -87,8 +91,11 @@ export class Session {
     this.#afterCommit.push(task);
   }
 
-  /** Runs when nothing of this will be kept, to take back what was done outside of the transaction. */
-  onAbandon(task: Task): void {
+  /**
+   * Runs when nothing of this will be kept, to take back what was done outside of the transaction. When a commit failed,
+   * some of it may have been kept all the same.
+   */
+  onAbandon(task: AbandonTask): void {
     this.#onAbandon.push(task);
   }
 
@@ -115,7 +122,7 @@ export class Session {
         await transaction.commit();
       } catch (error) {
         this.#transactions.shift();
-        await this.abandon();
+        await this.abandon(error instanceof TransactionConflict ? 'undone' : 'unknown');
         throw error;
       }
       this.#transactions.shift();
@@ -126,13 +133,13 @@ export class Session {
   }
 
   /** Undoes everything. Never throws. */
-  async abandon(): Promise<void> {
+  async abandon(fate: Fate = 'undone'): Promise<void> {
     const transactions = this.#transactions.reverse();
     this.#transactions = [];
     this.#writer = undefined;
     this.#afterCommit = [];
     for (const transaction of transactions) await transaction.rollback();
-    await this.#runAll(this.#onAbandon.splice(0));
+    await this.#runAll(this.#onAbandon.splice(0).map((task) => () => task(fate)));
   }
 
   async #begin(database: Database): Promise<Transaction> {
@@ -153,3 +160,4 @@ export class Session {
 }
 
 type Task = () => void | Promise<void>;
+type AbandonTask = (fate: Fate) => void | Promise<void>;

@@ -135,6 +135,7 @@ export class Dispatcher {
     const ignoresCaller = found.route.endpoint.ignoresCaller === true;
     const caller = ignoresCaller ? anonymous : await outer.identities.resolve(request, outer.session, found.below);
     if (outer.note !== undefined) outer.note.caller = caller;
+    await this.#receive(request, found, outer, caller);
     const { route, below, request: served } = await this.#resolveAlias(request, found, outer, caller);
     const { endpoint, ids } = route;
     const refusedOrigin = cors.checkOrigin(request.headers);
@@ -153,6 +154,17 @@ export class Dispatcher {
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.
     return findOperation(endpoint, request.method)!.handle(context);
+  }
+
+  async #receive(request: ServiceRequest, found: Found, { session }: Outer, caller: Caller): Promise<void> {
+    const { endpoint, ids } = found.route;
+    const { receive } = findOperation(endpoint, request.method)!;
+    if (receive === undefined) return;
+    await receive({ request, ids, session, caller, isAlias: this.#findAlias(found) !== undefined });
+  }
+
+  #findAlias({ below }: Found): Alias | undefined {
+    return this.#options.aliases.find(({ path }) => below === path || below.startsWith(`${path}/`));
   }
 
   #dispatchEntry(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
@@ -181,7 +193,7 @@ export class Dispatcher {
     { session }: Outer,
     caller: Caller,
   ): Promise<Found & { request: ServiceRequest }> {
-    const alias = this.#options.aliases.find(({ path }) => found.below === path || found.below.startsWith(`${path}/`));
+    const alias = this.#findAlias(found);
     if (alias === undefined) return { ...found, request };
     const resolved = await alias.resolve({ request, path: found.below, session, caller });
     const route = this.#options.router.find(resolved.path);

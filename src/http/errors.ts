@@ -25,7 +25,9 @@ export function errorResponse(
   logger: Logger,
 ): ServiceResponse {
   const known = asServiceError(error);
-  if (known.status >= 500) logger.error({ err: error, rid: requestId }, known.message);
+  // A quota that is used up is the client's business.
+  if (known.status >= 500 && known.key !== 'insufficientStorage')
+    logger.error({ err: error, rid: requestId }, known.message);
   const row: { status: number; errno: number; error: string } = errorTable[known.key];
   const status = known.key === 'notAcceptable' ? options.notAcceptableStatus : row.status;
   const body: MutableJsonObject = { code: status, errno: row.errno, error: row.error };

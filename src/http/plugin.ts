@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
+import type { BlobPlace, BlobStore } from '../contracts/blobs.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Mailer } from '../contracts/mailer.ts';
@@ -37,6 +38,8 @@ export interface PluginHost {
   readonly mailer: Mailer;
   /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
   readonly objects: Objects;
+  /** Opens a store of files; the plugin closes it when it stops. */
+  readonly openBlobStore: (place: BlobPlace) => Promise<BlobStore>;
   /** Limits and keys that lists and pages are made with. */
   readonly engine: EngineOptions;
   /** Path that all addresses start with, `/v1`, or with a path before it `/api/v1`. */

@@ -20,7 +20,7 @@ export interface Router {
 export function createRouter(endpoints: readonly Endpoint[]): Router {
   const table = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 1_000_000 });
   for (const endpoint of endpoints) {
-    table.on('GET', endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1').replace('{*}', '*'), () => undefined, endpoint);
+    table.on('GET', routeOf(endpoint.path), () => undefined, endpoint);
   }
   return {
     find(path) {
@@ -33,9 +33,17 @@ export function createRouter(endpoints: readonly Endpoint[]): Router {
   };
 }
 
+/** The path as the router writes it. An id that does not end its segment runs up to the character that follows it. */
+function routeOf(path: string): string {
+  return path
+    .replaceAll(/\{(\w+)\}([^/{}])/g, ':$1([^$2/]+)$2')
+    .replaceAll(/\{(\w+)\}/g, ':$1')
+    .replace('{*}', '*');
+}
+
 const plain = /^[\w\-.~/:@]*$/;
 
 /** The router decodes what it matches, so the characters it would take for escapes are escaped once more. */
 function encodePath(path: string): string {
-  return plain.test(path) ? path : path.split('/').map(encodeURIComponent).join('/');
+  return plain.test(path) ? path : encodeURIComponent(path).replaceAll('%2F', '/').replaceAll('%40', '@');
 }

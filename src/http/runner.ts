@@ -37,6 +37,16 @@ export interface Answer {
 
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
+  const answer = await runUntilAnswered(options, request);
+  try {
+    await request.body.release();
+  } catch (error) {
+    options.logger.error({ err: error, rid: request.id }, 'What a request left behind could not be removed');
+  }
+  return answer;
+}
+
+async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, policies, principals, logger, observer } = options;
   let contended: readonly ListKey[] = [];
   for (let attempt = 1; ;) {

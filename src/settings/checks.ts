@@ -1,6 +1,6 @@
 // What no single setting can tell: settings that must fit each other.
 import { environmentName } from './definition.ts';
-import { coreFamilies } from './families.ts';
+import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
@@ -10,15 +10,14 @@ import { findRedisAddress, redisUrlForm } from './redis-url.ts';
 import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
-interface Sources {
+export interface Sources {
   readonly layers: readonly Layer[];
   readonly environments: readonly EnvironmentLayer[];
 }
 
 /** Adds problems and warnings about settings that do not fit each other. */
 export function checkTogether(values: CoreValues, { layers, environments }: Sources, report: Report): void {
-  checkFamilies(layers, report);
-  for (const environment of environments) checkFamilyVariables(environment, report);
+  checkFamilies(coreFamilies, { layers, environments }, report);
   checkSecret(values, layers, report);
   checkDatabases(values, report);
   checkWorkers(values, report);
@@ -30,22 +29,31 @@ export function checkTogether(values: CoreValues, { layers, environments }: Sour
   }
 }
 
-/** Names that no table lists are looked up when needed; those a file gives are read now, to be reported with the rest. */
-function checkFamilies(layers: readonly Layer[], report: Report): void {
+/** Names that no table lists are looked up when needed; those that are given are read now, to be reported with the rest. */
+export function checkFamilies(
+  families: readonly SettingsFamily[],
+  { layers, environments }: Sources,
+  report: Report,
+): void {
   for (const key of new Set(layers.flatMap((layer) => layer.keys))) {
     if (Object.hasOwn(coreSettings, key)) continue;
-    const reader = coreFamilies.find(({ pattern }) => pattern.test(key))?.reader;
+    const reader = families.find(({ pattern }) => pattern.test(key))?.reader;
     if (reader !== undefined) resolveKey(layers, [key], reader, { report, isSecret: soundsSecret(key) });
   }
+  for (const environment of environments) checkFamilyVariables(families, environment, report);
 }
 
 /** The same for the environment, where only the form of the name tells the family. */
-function checkFamilyVariables({ prefix, variables }: EnvironmentLayer, report: Report): void {
+function checkFamilyVariables(
+  families: readonly SettingsFamily[],
+  { prefix, variables }: EnvironmentLayer,
+  report: Report,
+): void {
   const listed = new Set(Object.keys(coreSettings).map((key) => environmentName(key, prefix)));
   for (const [name, given] of variables) {
     if (listed.has(name)) continue;
     const key = name.slice(prefix.length).toLowerCase();
-    const reading = coreFamilies.find(({ environmentPattern }) => environmentPattern.test(key))?.reader?.read(given);
+    const reading = families.find(({ environmentPattern }) => environmentPattern.test(key))?.reader?.read(given);
     if (reading?.kind === 'wrong') {
       report.problems.push({ name, given, from: 'environment', message: `expected ${reading.expected}` });
     }

@@ -1,6 +1,7 @@
 // The settings of a running service: typed values of the table, and lookups by name for the families of names that no
 // table can list.
 import { formatValue, type SettingsTable, type ValuesOf } from './definition.ts';
+import { checkFamilies } from './checks.ts';
 import type { FileIdentity } from './config-file.ts';
 import type { SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
@@ -110,13 +111,14 @@ export class Settings {
   }
 
   /**
-   * Reads all of these tables, to report everything that is wrong in any of them at once.
+   * Reads all of these tables and families, to report everything that is wrong in any of them at once.
    *
    * @throws SettingsError
    */
-  check(tables: readonly SettingsTable[]): void {
+  check(tables: readonly SettingsTable[], families: readonly SettingsFamily[] = []): void {
     const report: Report = { problems: [], warnings: [] };
     for (const table of tables) resolveTable(this.#parts.layers, table, report);
+    checkFamilies(families, this.#parts, report);
     if (report.problems.length > 0) throw new SettingsError(report.problems);
   }
 

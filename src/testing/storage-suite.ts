@@ -2,6 +2,7 @@
 import { bulkCases } from './storage/bulk.ts';
 import { filterCases } from './storage/filters.ts';
 import { objectCases } from './storage/objects.ts';
+import { severalCases } from './storage/several.ts';
 import { restoringCases } from './storage/restoring.ts';
 import { sortingCases } from './storage/sorting.ts';
 import { timestampCases } from './storage/timestamps.ts';
@@ -14,5 +15,6 @@ export const storageCases: readonly StorageCase[] = [
   ...filterCases,
   ...sortingCases,
   ...bulkCases,
+  ...severalCases,
   ...restoringCases,
 ];

@@ -112,6 +112,7 @@ function transactionCase(name: string, run: Body, needs: readonly Ability[] = []
 
 const rollbacks: readonly TransactionCase[] = [
   ...writes.map(([what, write]) =>
+    // Proves S-021.
     transactionCase(
       `a rollback undoes ${what}, which may be done again`,
       async (context) => {

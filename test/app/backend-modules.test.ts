@@ -50,6 +50,12 @@ export const openCache = ({ clock }) => {
     async set(key, value, ttlSeconds) { values.set(key, { value: copy(value), until: clock.now() + ttlSeconds * 1000 }); },
     async get(key) { return copy(live(key)?.value); },
     async delete(key) { const found = live(key); values.delete(key); return found?.value; },
+    async increment(key, by, ttlSeconds) {
+      const found = live(key);
+      if (found === undefined) values.set(key, { value: by, until: clock.now() + ttlSeconds * 1000 });
+      else found.value += by;
+      return live(key).value;
+    },
     async ttl(key) { const found = live(key); return found === undefined ? -2 : (found.until - clock.now()) / 1000; },
     async expire(key, ttlSeconds) {
       const found = live(key);
@@ -107,6 +113,7 @@ describe('modules as backends', () => {
     expect(log().filter((line) => line === 'close')).toHaveLength(1);
   });
 
+  // Proves S-019.
   it('are opened twice for two places, and may be one of several backends.', async () => {
     log().length = 0;
     service = await start({

@@ -49,6 +49,7 @@ describe('event_listeners', () => {
     return startTestService({ plugins: [plugin], settings });
   };
 
+  // Proves S-201, S-202.
   it('starts listeners, tells them of all changes inside the transaction, and stops them.', async () => {
     const service = await start({
       event_listeners: 'one two',
@@ -70,6 +71,7 @@ describe('event_listeners', () => {
     ]);
   });
 
+  // Proves S-201, S-214.
   it('chooses by action and kind, reads included.', async () => {
     const service = await start({
       event_listeners: 'some',
@@ -122,6 +124,7 @@ describe('event_listeners', () => {
     await service.close();
   });
 
+  // Proves S-215.
   it('may come from the environment as a whole.', async () => {
     log = [];
     const environment = {
@@ -286,6 +289,7 @@ forEachBackend((backend) => {
 });
 
 describe('the Redis listener', () => {
+  // Proves S-216.
   it.each(['redis', 'svc.listeners.redis', 'kinto_redis.listeners', 'kinto.core.listeners.redis'])(
     'pushes payloads to the left end of a list as %s, and nothing of what was undone.',
     async (use) => {

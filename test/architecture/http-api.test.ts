@@ -30,11 +30,13 @@ describe('the reference of the HTTP API', () => {
   beforeAll(async () => {
     service = await startTestService({
       settings: {
-        includes: 'default_bucket flush openid accounts prometheus',
+        includes: 'default_bucket flush attachments openid accounts prometheus history counters',
         'multiauth.policies': 'account basicauth',
         account_validation: 'true',
         account_hash_cost: '10',
         experimental_permissions_endpoint: 'true',
+        // Nothing is put there, so it will not be made.
+        'attachment.base_path': path.join(projectRoot, 'data', 'nowhere'),
       },
     });
     alice = service.asUser('alice');

@@ -28,7 +28,7 @@ export function readSourceTree(): readonly SourceFile[] {
 }
 
 /** Rooms whose subfolders are rooms of their own: no backend knows another, no plugin knows another. */
-const families: readonly string[] = ['backends', 'plugins'];
+const families: readonly string[] = ['backends', 'blobs', 'plugins'];
 
 /** The room of a file: `http`, `backends/sqlite`, `plugins/flush`; `index` for the file at the top. */
 export function roomOf(file: string): string {

@@ -126,6 +126,7 @@ describe('coffer start', () => {
 });
 
 describe('The maintenance commands', () => {
+  // Proves S-069.
   test('migrate tells what it would do, does it once, and has nothing to do afterwards.', async () => {
     const cwd = workingFolder();
     const planned = await run(['migrate', '--dry-run'], { cwd });

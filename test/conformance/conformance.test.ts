@@ -23,7 +23,7 @@ const countsFile = path.resolve(
 const minutes = 60_000;
 
 /** Settings profiles of plugins that this version does not have. */
-const missingProfiles: readonly string[] = ['history', 'history_excluded', 'admin'];
+const missingProfiles: readonly string[] = ['admin'];
 
 interface Report {
   readonly scenarios: readonly {

@@ -72,6 +72,7 @@ async function clear({ database, storage, permission }: Backends): Promise<void>
 }
 
 describe('all backends', () => {
+  // Proves S-022.
   it('give the same answers to the same history', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory(start), async (steps) => {

@@ -101,6 +101,7 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
     [2, call('get', fc.tuple(lists, ids), ({ storage }: Readers, ...args) => storage.get(...args))],
     [1, call('resourceTimestamp', fc.tuple(lists), ({ storage }: Readers, list) => storage.resourceTimestamp(list))],
     [1, call('allResourceTimestamps', fc.tuple(), ({ storage }: Readers) => storage.allResourceTimestamps('record'))],
+    [1, call('countKinds', fc.tuple(), async ({ storage }: Readers) => presentKinds(await storage.countKinds()))],
     [1, call('listParents', fc.tuple(), ({ storage }: Readers) => storage.listParents('record'))],
     [
       1,
@@ -192,6 +193,14 @@ function anyPermissionWrite(): fc.Arbitrary<Call<Writers>> {
   return weighted<Writers>(
     [8, call('addPrincipalToAce', ace, ({ permission }: Writers, ...args) => permission.addPrincipalToAce(...args))],
     [
+      3,
+      call(
+        'addToAces',
+        fc.tuple(fc.array(fc.record({ objectId: objectIds, permissions: entryLists }), { maxLength: 3, size: 'max' })),
+        ({ permission }: Writers, entries) => permission.addToAces(entries),
+      ),
+    ],
+    [
       6,
       call('replaceObjectPermissions', fc.tuple(objectIds, entryLists), ({ permission }: Writers, ...args) =>
         permission.replaceObjectPermissions(...args),
@@ -260,4 +269,9 @@ function weighted<Target>(
   ...rows: readonly (readonly [number, fc.Arbitrary<Call<Target>>])[]
 ): fc.Arbitrary<Call<Target>> {
   return fc.oneof(...rows.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
+/** A kind of which there is nothing may be told or not. */
+function presentKinds(counts: Awaited<ReturnType<StorageReader['countKinds']>>): Record<string, unknown> {
+  return Object.fromEntries([...counts].filter(([, { objects, tombstones }]) => objects + tombstones > 0));
 }

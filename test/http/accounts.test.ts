@@ -28,6 +28,7 @@ const settings = {
 };
 
 const creation: readonly Scenario[] = [
+  // Proves S-006, S-198.
   {
     name: 'Anybody may sign up with PUT, and becomes the owner.',
     request: alice,
@@ -290,6 +291,7 @@ const lists: readonly Scenario[] = [
 ];
 
 const changes: readonly Scenario[] = [
+  // Proves S-006.
   {
     name: 'A password is changed by PATCH, and the old one stops at once.',
     given: [signUp('alice').replace('"}}', '","age":3}}'), 'GET /accounts/{alice.name}'],

@@ -22,6 +22,7 @@ const vectors: readonly (readonly [string, Readonly<Record<string, string>>, str
 describeScenarios(
   'user ids',
   [
+    // Proves S-008, S-180, S-183, S-186, S-187, S-188, S-189, S-190.
     ...vectors.map(([title, headers, digest]) => ({
       name: `The id is the documented one for ${title}.`,
       request: 'nobody: GET /',
@@ -47,6 +48,7 @@ describeScenarios(
       headers: basic('a:b:c'),
       body: { user: { id: /^basicauth:/ } },
     },
+    // Proves S-191.
     {
       name: 'Another password is another user.',
       given: [{ request: 'nobody: PUT {B}', headers: basic('x:one') }],
@@ -62,6 +64,7 @@ describeScenarios(
 describeScenarios(
   'the older name of the secret',
   [
+    // Proves S-189.
     {
       name: 'It means the same.',
       request: 'nobody: GET /',
@@ -75,6 +78,7 @@ describeScenarios(
 describeScenarios(
   'a renamed policy',
   [
+    // Proves S-182.
     {
       name: 'The name of the policy is the prefix, in lower case.',
       request: 'GET /',

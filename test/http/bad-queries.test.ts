@@ -48,6 +48,7 @@ const bad: readonly (readonly [string, string | null])[] = [
 ];
 
 describeScenarios('bad queries', [
+  // Proves S-161.
   ...bad.map(([query, name]) => ({
     name: `A list refuses ${query.slice(0, 40)}.`,
     given: ['collection'] as const,

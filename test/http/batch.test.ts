@@ -11,6 +11,7 @@ describeScenarios('batches', [
     status: 200,
     body: only({ responses: [] }),
   },
+  // Proves S-150, S-152.
   {
     name: 'Answers come in order, each as the single request would have had it.',
     given: ['collection'],
@@ -81,12 +82,14 @@ describeScenarios('batches', [
     request: 'POST /batch {"requests":[{"path":"{R}/x","headers":{"If-None-Match":"\\"{x.time}\\""}}]}',
     body: { responses: [{ status: 304, body: '' }] },
   },
+  // Proves S-150.
   {
     name: 'Entries see what entries before them wrote.',
     request:
       'POST /batch {"requests":[{"method":"PUT","path":"{B}"},{"method":"PUT","path":"{C}"},{"method":"POST","path":"{R}","body":{"data":{"id":"x"}}},{"path":"{R}"}]}',
     body: { responses: [{ status: 201 }, { status: 201 }, { status: 201 }, { body: { data: ids('x') } }] },
   },
+  // Proves S-151.
   {
     name: 'Redirects are followed once and the final path is shown.',
     given: ['bucket'],
@@ -142,6 +145,7 @@ describeScenarios('batches', [
     body: { responses: [{ status: 201 }, { status: 400 }, { status: 201 }] },
     then: [{ request: 'GET {R}?_sort=id', body: { data: ids('a b') } }],
   },
+  // Proves S-021, S-150.
   {
     name: 'A conflict of one entry undoes the whole batch.',
     given: ['collection', 'PUT {R}/old {"data":{"last_modified":1000}}', 'PUT {R}/new'],
@@ -249,12 +253,14 @@ describeScenarios('malformed batches', [
     issues: [['body', 'requests.1.path']],
     then: [{ request: 'GET {B}', status: 403 }],
   },
+  // Proves S-236.
   {
     name: 'Twenty-five entries are fine.',
     request: `POST /batch {"requests":[${Array.from({ length: 25 }, () => '{"path":"/"}').join(',')}]}`,
     status: 200,
     body: { responses: items(25) },
   },
+  // Proves S-236.
   {
     name: 'Twenty-six entries are too many.',
     request: `POST /batch {"requests":[${Array.from({ length: 26 }, () => '{"path":"/"}').join(',')}]}`,
@@ -265,6 +271,7 @@ describeScenarios('malformed batches', [
 describeScenarios(
   'batches of any size',
   [
+    // Proves S-236.
     {
       name: 'Zero is no limit.',
       request: `POST /batch {"requests":[${Array.from({ length: 60 }, () => '{"path":"/"}').join(',')}]}`,

@@ -46,6 +46,7 @@ async function ask(token: string): Promise<string | number | undefined> {
 }
 
 describe('a server that knows the users of tokens', () => {
+  // Proves S-182, S-196, S-197.
   it('is asked with the token, and names the user.', async () => {
     await start({ ...userinfo(), userid_field: 'login' });
     server.answers.set('/me', { login: 'ann' });
@@ -55,6 +56,7 @@ describe('a server that knows the users of tokens', () => {
     expect(body).not.toHaveProperty('user.profile');
   });
 
+  // Proves S-197, S-221.
   it.each([400, 401, 403])('makes the answer 401 by its %i.', async (status) => {
     await start(userinfo());
     server.answers.set('/me', respond(status, { sub: 'ann' }));
@@ -79,6 +81,7 @@ describe('a server that knows the users of tokens', () => {
     expect(server.count('/me2')).toBe(0);
   });
 
+  // Proves S-197.
   it('makes the answer 503 when nobody listens there, and anonymous requests go on.', async () => {
     await start(userinfo());
     await server.close();
@@ -86,6 +89,7 @@ describe('a server that knows the users of tokens', () => {
     expect((await service!.request('GET', '/v1/')).status).toBe(200);
   });
 
+  // Proves S-181.
   it('is not asked about what is no token.', async () => {
     await start(userinfo(), 'api basicauth');
     for (const header of ['Bearer', 'Bearer ', 'Bearer a b', 'Bearer "', 'Basic Og==', 'Bearerx y', 'bearer,x']) {
@@ -191,6 +195,7 @@ describe('a configuration that does not fit', () => {
     await expect(failure).rejects.toThrow(/^(?!.*hidden)/s);
   });
 
+  // Proves S-198.
   it('A policy that no plugin brings is told, with those that there are.', async () => {
     await expect(start({ use: 'OpenIDConnectPolicy' })).rejects.toThrow(/BearerPolicy, or include the plugin/);
   });

@@ -5,12 +5,14 @@ import { describeScenarios } from './scenarios.ts';
 describeScenarios(
   'cache headers',
   [
+    // Proves S-176.
     {
       name: 'Authenticated answers are not cached.',
       given: ['bucket'],
       request: 'GET {B}',
       gives: { 'cache-control': 'no-cache, no-store', expires: absent },
     },
+    // Proves S-175.
     {
       name: 'Anonymous answers can be cached.',
       given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],

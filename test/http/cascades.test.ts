@@ -5,6 +5,7 @@ import { describeScenarios } from './scenarios.ts';
 const far = 9_000_000_000_000;
 
 describeScenarios('cascades', [
+  // Proves S-103.
   {
     name: 'A deleted collection takes its records and tombstones along.',
     given: ['record', 'PUT {R}/s', 'DELETE {R}/s', 'DELETE {C}', 'PUT {C}'],
@@ -17,6 +18,7 @@ describeScenarios('cascades', [
     request: 'bob: GET {R}/r',
     status: 403,
   },
+  // Proves S-003, S-104.
   {
     name: 'A deleted bucket takes everything along.',
     given: ['record', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {B}', 'PUT {B}'],
@@ -34,6 +36,7 @@ describeScenarios('cascades', [
     request: 'GET /buckets?_since=0',
     body: { data: [{ id: '{b}x' }] },
   },
+  // Proves S-104.
   {
     name: 'A deleted bucket takes memberships along.',
     given: [
@@ -78,6 +81,7 @@ describeScenarios('cascades', [
     request: 'GET {R}',
     gives: { etag: '{x.etag}' },
   },
+  // Proves S-104.
   {
     name: 'A deleted group is nobody any more.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {G}/g'],

@@ -25,6 +25,7 @@ describeScenarios('cross-origin requests', [
     status: 401,
     gives: { 'access-control-allow-origin': '*' },
   },
+  // Proves S-177.
   {
     name: 'A list exposes what belongs to lists.',
     request: 'GET /buckets',

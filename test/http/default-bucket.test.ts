@@ -11,6 +11,7 @@ const includes = { settings: { includes: 'default_bucket' } };
 describeScenarios(
   'the personal bucket',
   [
+    // Proves S-015, S-036, S-037, S-038, S-097, S-132.
     {
       name: 'The first read creates it under its real id.',
       request: `GET ${mine}`,
@@ -24,6 +25,7 @@ describeScenarios(
         { request: 'bob: GET /buckets/{x.id}', status: 403 },
       ],
     },
+    // Proves S-015.
     {
       name: 'Everybody has another one.',
       given: [
@@ -44,6 +46,7 @@ describeScenarios(
         { request: `nobody: GET ${mine}/collections/c/records`, status: 401 },
       ],
     },
+    // Proves S-016.
     {
       name: 'A read creates the collection it is about.',
       request: `GET ${mine}/collections/c/records`,
@@ -52,6 +55,7 @@ describeScenarios(
       gives: { etag: anEtag },
       then: [{ request: `GET ${mine}/collections`, body: { data: ids('c') } }],
     },
+    // Proves S-016, S-040, S-132.
     {
       name: 'A write creates the collection it is about.',
       request: `POST ${mine}/collections/c/records {"data":{"id":"x"}}`,
@@ -70,12 +74,14 @@ describeScenarios(
       status: 201,
       body: { data: { a: 1 } },
     },
+    // Proves S-016.
     {
       name: 'DELETE creates nothing.',
       request: `DELETE ${mine}/collections/c`,
       status: 404,
       then: [{ request: `DELETE ${mine}/collections/c/records`, status: 404 }],
     },
+    // Proves S-132.
     {
       name: 'DELETE of the bucket and its parts works.',
       given: [`PUT ${mine}/collections/c/records/x`],
@@ -91,13 +97,16 @@ describeScenarios(
       request: `GET ${mine}/collections/a.b/records`,
       issues: [['path', null]],
     },
+    // Proves S-132.
     { name: 'Explicit creation works.', request: `PUT ${mine}`, status: 201, body: { data: { id: aUuid } } },
+    // Proves S-046.
     {
       name: 'The alias is a good id in the body.',
       request: `PUT ${mine} {"data":{"id":"default","a":1}}`,
       status: 201,
       body: { data: { id: aUuid, a: 1 } },
     },
+    // Proves S-132.
     {
       name: 'The alias is a good id in a patch.',
       given: [`PUT ${mine}`],
@@ -105,18 +114,21 @@ describeScenarios(
       status: 200,
       body: { data: { id: aUuid, a: 1 } },
     },
+    // Proves S-046, S-218.
     {
       name: 'The alias is no id of a record.',
       request: `PUT ${mine}/collections/c/records/default`,
       status: 400,
       errno: 107,
     },
+    // Proves S-046, S-218.
     {
       name: 'The alias is no id of a posted record.',
       request: `POST ${mine}/collections/c/records {"data":{"id":"default"}}`,
       status: 400,
       errno: 107,
     },
+    // Proves S-046, S-218.
     {
       name: 'The alias is no id of a collection.',
       request: `PUT ${mine}/collections/default`,
@@ -164,6 +176,7 @@ describeScenarios(
       request: `GET ${mine}/collections/c/records?_since=0`,
       body: { data: [] },
     },
+    // Proves S-133, S-224.
     { name: 'A method that is not served has a JSON body.', request: `POST ${mine} {}`, status: 405, errno: 115 },
     {
       name: 'A plain text has a JSON answer.',
@@ -194,6 +207,7 @@ describeScenarios(
       request: 'bob: GET /buckets/{x.id}/collections/c',
       status: 200,
     },
+    // Proves S-016, S-132.
     {
       name: 'HEAD creates like GET.',
       request: `HEAD ${mine}/collections/c/records`,
@@ -245,6 +259,7 @@ describe('the id of the personal bucket', () => {
     ['can be derived as in old deployments', { default_bucket_hmac_legacy_empty: 'true' }, ''],
   ];
   for (const [title, settings, secret] of secrets) {
+    // Proves S-037.
     it(`It ${title}.`, async () => {
       const service = await startTestService({ settings: { ...includes.settings, ...settings } });
       try {

@@ -106,6 +106,7 @@ forEachBackend((backend) => {
     const batch = (...requests: readonly unknown[]): ReturnType<TestClient['request']> =>
       send('POST', '/batch', { requests });
 
+    // Proves S-200, S-202, S-210, S-212, S-216.
     it('A creation tells who created what where, first inside the transaction and then after it.', async () => {
       const { body } = await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       const { last_modified: time } = (body as { data: { last_modified: number } }).data;
@@ -136,6 +137,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before read record 1']);
     });
 
+    // Proves S-200, S-216.
     it('An update and a deletion tell what was before and what is now.', async () => {
       await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       await send('PATCH', `${collection}/records/r`, { data: { b: 2 } });
@@ -156,6 +158,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before update record 1', 'after update record 1']);
     });
 
+    // Proves S-206.
     it('Deleting from a list is one event, or a read when nothing was there.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/a` },
@@ -167,6 +170,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before delete record 2', 'after delete record 2', 'before read record 0']);
     });
 
+    // Proves S-206, S-207.
     it('A batch merges what happened to one list into one event for each action, in order.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/a`, body: { data: { n: 1 } } },
@@ -190,6 +194,7 @@ forEachBackend((backend) => {
       ]);
     });
 
+    // Proves S-208.
     it('Entries of a batch that fail contribute nothing, the others do.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/a` },
@@ -199,6 +204,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before create record 1', 'after create record 1']);
     });
 
+    // Proves S-208.
     it('Nothing is told of a batch that is undone because of a conflict.', async () => {
       const { body } = await send('PUT', `${collection}/records/x`);
       const { last_modified: taken } = (body as { data: { last_modified: number } }).data;
@@ -211,6 +217,7 @@ forEachBackend((backend) => {
       expect(await send('GET', `${collection}/records/a`)).toMatchObject({ status: 404 });
     });
 
+    // Proves S-201.
     it('Reads are told to those who ask for them, unless there was nothing new.', async () => {
       await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       log = [];
@@ -223,6 +230,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before read record 1', 'before read record 1']);
     });
 
+    // Proves S-204, S-205, S-212.
     it('A refusal by a subscriber is the answer, and undoes everything.', async () => {
       act = () => {
         throw new ServiceError('forbidden', { message: 'not today' });
@@ -238,6 +246,7 @@ forEachBackend((backend) => {
       expect(await send('GET', `${bucket}/groups/g`)).toMatchObject({ status: 404 });
     });
 
+    // Proves S-204.
     it('Any other error of a subscriber is a 500 that undoes everything and tells nothing.', async () => {
       act = () => {
         throw new Error('a secret');
@@ -249,11 +258,13 @@ forEachBackend((backend) => {
       expect(await send('GET', `${collection}/records/a`)).toMatchObject({ status: 404 });
     });
 
+    // Proves S-203.
     it('A subscriber may answer in its own way.', async () => {
       expect(await send('PUT', `${collection}/records/alter`)).toMatchObject({ status: 200, body: { my: 'answer' } });
       expect(await send('GET', `${collection}/records/alter`)).toMatchObject({ status: 200 });
     });
 
+    // Proves S-202.
     it('What a subscriber writes is kept with the rest, and causes events that come after the present ones.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/mirrored` },
@@ -267,6 +278,7 @@ forEachBackend((backend) => {
       expect(await send('GET', `${collection}/records/mirror`)).toMatchObject({ body: { data: { of: 'mirrored' } } });
     });
 
+    // Proves S-211.
     it('What is made on the way to the personal bucket is told.', async () => {
       const user = service.asUser(randomUUID());
       await user.request('PUT', '/v1/buckets/default/collections/tasks/records/t');
@@ -295,6 +307,7 @@ forEachBackend((backend) => {
       expect(log).toEqual(['before delete bucket 1', 'after delete bucket 1']);
     });
 
+    // Proves S-149, S-213.
     it('A flush is told.', async () => {
       await alice.request('POST', '/v1/__flush__');
       expect(log).toEqual(['flushed']);

@@ -38,6 +38,7 @@ function sorts(name: string, given: Scenario['given'], table: Readonly<Record<st
 const all = 'r1 r2 r3 r4 r5 r6 r7 r8 r9';
 
 describeScenarios('filters', [
+  // Proves S-162.
   finds('Equality is typed.', numbers, {
     'n=1': 'r1',
     'n=1.0': 'r1',
@@ -71,6 +72,7 @@ describeScenarios('filters', [
     'gt_n=[1]': 'r6 r9',
     'min_n={"a":1}': 'r6 r9',
   }),
+  // Proves S-159, S-160.
   finds('Lists of values are split at commas.', numbers, {
     'in_n=1,2': 'r1 r2',
     'in_n="2",1': 'r1 r4',
@@ -234,6 +236,7 @@ describeScenarios('filters', [
     },
   ),
   finds('Other reserved names are ignored.', numbers, { '_expected="12"&n=1': 'r1', '_whatever=x': all }),
+  // Proves S-156, S-157.
   finds(
     'Timestamps can be listed.',
     [
@@ -256,6 +259,7 @@ describeScenarios('filters', [
       '_since=1000&_before="3000"': 'b',
     },
   ),
+  // Proves S-158, S-263.
   {
     name: 'The old name of _before works and says that it is old.',
     given: ['collection', 'PUT {R}/a {"data":{"last_modified":1000}}', 'PUT {R}/b'],
@@ -269,6 +273,7 @@ describeScenarios('filters', [
     request: 'HEAD {R}?min_n=2&_limit=1',
     gives: { 'total-objects': '5', 'total-records': '5', 'next-page': absent },
   },
+  // Proves S-128, S-131.
   {
     name: 'Buckets, collections and groups are filtered by any attribute.',
     given: [
@@ -289,6 +294,7 @@ describeScenarios('filters', [
 ]);
 
 describeScenarios('sorting', [
+  // Proves S-163.
   sorts('Types have an order, missing values come last.', numbers, {
     '_sort=n': 'r5 r4 r1 r7 r2 r3 r8 r9 r6',
     '_sort=%2Bn': 'r5 r4 r1 r7 r2 r3 r8 r9 r6',

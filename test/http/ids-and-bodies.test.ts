@@ -7,12 +7,14 @@ const badId = [['path', null]] as const;
 const long = 'a'.repeat(512);
 
 describeScenarios('ids', [
+  // Proves S-125.
   {
     name: 'A bucket without id gets eight characters.',
     request: 'POST /buckets',
     status: 201,
     body: { data: { id: /^[A-Za-z0-9][\w-]{7}$/ } },
   },
+  // Proves S-129.
   {
     name: 'A collection without id gets eight characters.',
     given: ['bucket'],
@@ -34,6 +36,7 @@ describeScenarios('ids', [
     status: 201,
     body: { data: { id: /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/ } },
   },
+  // Proves S-025.
   { name: 'Ids may hold underscores and dashes after the first character.', request: 'PUT {B}_a-B9', status: 201 },
   {
     name: 'Ids are case-sensitive.',
@@ -42,8 +45,10 @@ describeScenarios('ids', [
     status: 201,
     then: [{ request: 'HEAD {R}', gives: { 'total-objects': '2' } }],
   },
+  // Proves S-053.
   { name: 'A leading underscore is refused.', given: ['collection'], request: 'PUT {R}/_a', issues: badId },
   { name: 'A leading dash is refused.', given: ['collection'], request: 'PUT {R}/-a', issues: badId },
+  // Proves S-053.
   { name: 'A dot is refused.', given: ['collection'], request: 'PUT {R}/a.b', issues: badId },
   { name: 'An at sign is refused.', given: ['collection'], request: 'PUT {R}/a@b', issues: badId },
   { name: 'A space is refused.', given: ['collection'], request: 'PUT {R}/a%20b', issues: badId },
@@ -57,7 +62,9 @@ describeScenarios('ids', [
     request: 'PATCH {R}/a.b {"data":{}}',
     issues: badId,
   },
+  // Proves S-053.
   { name: 'An id of 512 characters is fine.', given: ['collection'], request: `PUT {R}/${long}`, status: 201 },
+  // Proves S-053.
   { name: 'An id of 513 characters is refused.', given: ['collection'], request: `PUT {R}/${long}a`, issues: badId },
   { name: 'A posted id is checked.', given: ['collection'], request: 'POST {R} {"data":{"id":"a b"}}', issues: badId },
   {
@@ -96,6 +103,7 @@ describeScenarios('ids', [
 describeScenarios(
   'id generators',
   [
+    // Proves S-044, S-045.
     {
       name: 'Records can be made to take UUIDs only.',
       given: ['collection'],
@@ -103,18 +111,21 @@ describeScenarios(
       issues: badId,
       then: [{ request: 'PUT {R}/0f0f0f0f-0000-1000-8000-000000000001', status: 201 }],
     },
+    // Proves S-044.
     {
       name: 'Upper-case UUIDs are refused.',
       given: ['collection'],
       request: 'PUT {R}/0F0F0F0F-0000-1000-8000-000000000001',
       issues: badId,
     },
+    // Proves S-045.
     { name: 'Buckets can be made to get UUIDs.', request: 'POST /buckets', status: 201, body: { data: { id: aUuid } } },
   ],
   { settings: { record_id_generator: 'UUID4', bucket_id_generator: 'RelaxedUUID' } },
 );
 
 describeScenarios('bodies', [
+  // Proves S-121.
   {
     name: 'An unknown member is refused.',
     given: ['collection'],
@@ -297,6 +308,7 @@ describeScenarios('fields of data', [
     request: 'PUT {R}/x {"data":{"a":null,"b":{"c":null}}}',
     body: { data: { a: null, b: { c: null } } },
   },
+  // Proves S-041.
   {
     name: 'A cache time is made an integer.',
     given: ['bucket'],
@@ -327,6 +339,7 @@ describeScenarios('fields of data', [
     request: 'PATCH {C} {"data":{"cache_expires":[]}}',
     issues: [['body', 'cache_expires']],
   },
+  // Proves S-004, S-024, S-026, S-027, S-030, S-031, S-252, S-253.
   {
     name: 'Buckets, groups and collections hold any attributes.',
     given: [

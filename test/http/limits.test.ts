@@ -64,12 +64,14 @@ describeScenarios(
 describeScenarios(
   'another major version',
   [
+    // Proves S-247, S-248, S-250.
     {
       name: 'The addresses begin with the major number.',
       request: 'nobody: GET ^/v2/',
       status: 200,
       body: { http_api_version: '2.5', url: '{origin}/v2/' },
     },
+    // Proves S-248, S-249.
     {
       name: 'The first version redirects.',
       request: 'nobody: GET ^/v1/buckets',

@@ -7,6 +7,7 @@ const origin = { Origin: 'https://app.example' };
 const preflight = (method: string): Record<string, string> => ({ ...origin, 'Access-Control-Request-Method': method });
 
 describeScenarios('methods', [
+  // Proves S-224.
   {
     name: 'A list serves GET, HEAD, POST and DELETE.',
     request: 'PUT /buckets {}',
@@ -53,6 +54,7 @@ describeScenarios('methods', [
 ]);
 
 describeScenarios('media types', [
+  // Proves S-106, S-226, S-227, S-252.
   {
     name: 'A body of another type is refused on POST.',
     given: ['collection'],
@@ -62,6 +64,7 @@ describeScenarios('media types', [
     status: 415,
     issues: [['header', 'Content-Type']],
   },
+  // Proves S-106, S-226.
   {
     name: 'A body of another type is refused on PUT.',
     given: ['collection'],
@@ -79,6 +82,7 @@ describeScenarios('media types', [
     status: 415,
     errno: 107,
   },
+  // Proves S-106, S-226.
   {
     name: 'A body of another type is refused on PATCH.',
     given: ['record'],
@@ -158,6 +162,7 @@ describeScenarios('media types', [
     headers: { 'Content-Type': 'text/plain' },
     status: 200,
   },
+  // Proves S-228.
   {
     name: 'A client that takes no JSON gets 415.',
     given: ['bucket'],
@@ -201,6 +206,7 @@ describeScenarios('media types', [
 describeScenarios(
   'strict negotiation',
   [
+    // Proves S-228.
     {
       name: 'The status for clients that take no JSON can be 406.',
       request: 'GET /buckets',

@@ -3,6 +3,7 @@ import { absent, anEtag, aTimestamp, aUuid, ids, only, unordered } from './match
 import { describeScenarios } from './scenarios.ts';
 
 describeScenarios('creating by POST', [
+  // Proves S-047, S-050, S-062, S-099.
   {
     name: 'POST without a body creates.',
     given: ['collection'],
@@ -13,6 +14,7 @@ describeScenarios('creating by POST', [
   },
   { name: 'POST of an empty object creates.', given: ['collection'], request: 'POST {R} {}', status: 201 },
   { name: 'POST of empty data creates.', given: ['collection'], request: 'POST {R} {"data":{}}', status: 201 },
+  // Proves S-002, S-043, S-098, S-255.
   {
     name: 'POST with an id creates under that id.',
     given: ['collection'],
@@ -34,6 +36,7 @@ describeScenarios('creating by POST', [
     request: 'bob: POST {R} {"data":{"id":"r"}}',
     status: 403,
   },
+  // Proves S-005, S-013, S-051, S-062, S-099.
   {
     name: 'POST stores permissions and adds the caller to the writers.',
     given: ['collection'],
@@ -41,6 +44,7 @@ describeScenarios('creating by POST', [
     status: 201,
     body: { permissions: only({ write: unordered('{alice}', '{bob}'), read: ['system.Everyone'] }) },
   },
+  // Proves S-039.
   {
     name: 'An unknown collection is missing.',
     given: ['bucket'],
@@ -53,6 +57,7 @@ describeScenarios('creating by POST', [
 ]);
 
 describeScenarios('replacing by PUT', [
+  // Proves S-023, S-098.
   {
     name: 'PUT without a body creates an empty object.',
     request: 'PUT {B}',
@@ -87,6 +92,7 @@ describeScenarios('replacing by PUT', [
     request: 'PUT {R}/x {"data":{"b":2}}',
     body: { permissions: only({ read: ['{bob}'], write: ['{alice}'] }) },
   },
+  // Proves S-067.
   {
     name: 'PUT of permissions keeps the data and empties those not named.',
     given: ['bucket', 'PUT {C} {"data":{"a":1},"permissions":{"read":["{bob}"],"record:create":["{bob}"]}}'],
@@ -127,6 +133,7 @@ describeScenarios('replacing by PUT', [
     headers: { 'Response-Behavior': 'light' },
     body: { data: { id: 'r', a: 1 }, permissions: {} },
   },
+  // Proves S-003, S-039.
   {
     name: 'PUT in an unknown collection is missing its parent.',
     given: ['bucket'],
@@ -139,6 +146,7 @@ describeScenarios('replacing by PUT', [
 ]);
 
 describeScenarios('reading and deleting objects', [
+  // Proves S-035, S-042, S-052.
   {
     name: 'GET shows data and permissions with the validators of the object.',
     given: ['collection', { request: 'PUT {R}/x {"data":{"a":1}}', save: 'x' }],
@@ -153,6 +161,7 @@ describeScenarios('reading and deleting objects', [
     request: 'GET {R}/r?_since=abc&_limit=-1&a=2',
     status: 200,
   },
+  // Proves S-101.
   {
     name: 'DELETE answers with the tombstone, and no permissions.',
     given: ['record'],
@@ -202,6 +211,7 @@ describeScenarios('reading and deleting objects', [
 ]);
 
 describeScenarios('lists', [
+  // Proves S-164, S-252.
   {
     name: 'A list shows its objects without permissions, newest first.',
     given: ['collection', 'PUT {R}/a', 'PUT {R}/b', 'PUT {R}/c'],
@@ -231,6 +241,7 @@ describeScenarios('lists', [
     body: { details: { id: 'c', resource_name: 'collection' } },
   },
   { name: 'The lists of an unknown bucket are forbidden.', request: 'GET {B}/collections', status: 403 },
+  // Proves S-113, S-252.
   {
     name: 'DELETE of a list answers with all tombstones.',
     given: ['collection', 'PUT {R}/a', 'PUT {R}/b', 'PUT {R}/c'],
@@ -279,6 +290,7 @@ describeScenarios('lists', [
     body: { data: unordered({ id: 'c' }, { id: 'd' }) },
     then: ['PUT {C}', { request: 'GET {R}?_since=0', body: { data: [] } }],
   },
+  // Proves S-126, S-252.
   {
     name: 'DELETE of buckets deletes those the caller may write.',
     given: ['bucket', 'bob: PUT {B}x {"permissions":{"read":["{alice}"]}}'],

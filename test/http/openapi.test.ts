@@ -21,7 +21,7 @@ describe('The OpenAPI 3.1 description', () => {
   let text = '';
 
   beforeAll(async () => {
-    const settings = { includes: 'default_bucket', experimental_permissions_endpoint: 'true' };
+    const settings = { includes: 'default_bucket history', experimental_permissions_endpoint: 'true' };
     service = await startTestService({ settings, plugins: [samplePlugin] });
     const { body, text: asText } = await service.request('GET', '/v1/openapi.json');
     description = body as Description;

@@ -8,7 +8,9 @@ import { describeScenarios } from './scenarios.ts';
 
 const origin = { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' };
 
+// Proves S-235.
 describeScenarios('error bodies', [
+  // Proves S-222.
   {
     name: 'A missing object has details and no message.',
     given: ['collection'],
@@ -16,6 +18,7 @@ describeScenarios('error bodies', [
     status: 404,
     body: only({ code: 404, errno: 110, error: 'Not Found', details: only({ id: 'zz', resource_name: 'record' }) }),
   },
+  // Proves S-234.
   {
     name: 'A refusal is short.',
     request: 'GET {B}',
@@ -28,6 +31,7 @@ describeScenarios('error bodies', [
     status: 401,
     body: only({ code: 401, errno: 104, error: 'Unauthorized', message: aText }),
   },
+  // Proves S-224.
   {
     name: 'A method that is not served is told.',
     request: 'PUT /buckets',
@@ -59,6 +63,7 @@ describeScenarios('error bodies', [
 describeScenarios(
   'links in errors',
   [
+    // Proves S-234.
     {
       name: 'All errors can have a link.',
       request: 'GET {B}',
@@ -140,6 +145,7 @@ describeScenarios(
 describeScenarios(
   'read-only mode',
   [
+    // Proves S-018, S-092.
     {
       name: 'The root view says so and can be cached.',
       request: 'nobody: GET /',
@@ -156,6 +162,7 @@ describeScenarios(
       'POST /__flush__',
       'POST /nothing',
     ].map((request) => ({
+      // Proves S-018.
       name: `${request.split(' {')[0]} is not allowed.`,
       request,
       status: 405,
@@ -182,6 +189,7 @@ describeScenarios(
 describe('a list without a timestamp in read-only mode', () => {
   for (const backend of allBackends) {
     const isAnswered = backend.name === 'memory';
+    // Proves S-232.
     it(`It is ${isAnswered ? 'answered from' : 'refused, with what to do about it, on'} ${backend.name}.`, async () => {
       const service = await backend.start({
         settings: { readonly: 'true', bucket_read_principals: 'system.Everyone' },
@@ -255,6 +263,7 @@ function exchangeRaw(address: string, bytes: string): Promise<string> {
 describeScenarios(
   'the retry hint',
   [
+    // Proves S-233, S-237.
     {
       name: 'A retry hint comes with conflicts.',
       given: ['collection', 'PUT {R}/a {"data":{"last_modified":1}}', 'PUT {R}/b'],

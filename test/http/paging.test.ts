@@ -8,6 +8,7 @@ const five = [
 ] as const;
 
 describeScenarios('paging', [
+  // Proves S-165, S-167.
   {
     name: 'Pages follow each other until there is no more.',
     given: [...five],
@@ -29,6 +30,7 @@ describeScenarios('paging', [
     body: { data: items(5) },
     gives: { 'next-page': absent },
   },
+  // Proves S-167.
   {
     name: 'Pages keep filters and order.',
     given: [...five],
@@ -151,6 +153,7 @@ describeScenarios(
       body: { data: items(2) },
       gives: { 'next-page': /_limit=2/ },
     },
+    // Proves S-166.
     {
       name: 'The page size overrides a larger limit.',
       given: [...five],
@@ -158,6 +161,7 @@ describeScenarios(
       body: { data: items(2) },
     },
     { name: 'A smaller limit is kept.', given: [...five], request: 'GET {R}?_limit=1', body: { data: items(1) } },
+    // Proves S-166.
     {
       name: 'A limit of zero does not get around the page size.',
       given: [...five],
@@ -178,6 +182,7 @@ describeScenarios(
 describeScenarios(
   'the largest fetch',
   [
+    // Proves S-246.
     {
       name: 'No list is longer than the largest fetch.',
       given: [...five],
@@ -212,6 +217,7 @@ describeScenarios(
 const nested = ['collection', 'PUT {R}/x {"data":{"a":1,"o":{"k":1,"l":2,"m":{"n":3}},"i":6}}'] as const;
 
 describeScenarios('field selection', [
+  // Proves S-153, S-155, S-251.
   {
     name: 'Chosen fields come with id and timestamp, without permissions.',
     given: [...nested],
@@ -219,12 +225,14 @@ describeScenarios('field selection', [
     status: 200,
     body: only({ data: only({ id: 'x', last_modified: aTimestamp, a: 1 }) }),
   },
+  // Proves S-155.
   {
     name: 'Lists are projected too.',
     given: [...nested],
     request: 'GET {R}?_fields=i',
     body: { data: [only({ id: 'x', last_modified: aTimestamp, i: 6 })] },
   },
+  // Proves S-154.
   {
     name: 'Nested fields are merged.',
     given: [...nested],
@@ -249,6 +257,7 @@ describeScenarios('field selection', [
     request: 'GET {R}/x?_fields=',
     body: { data: { a: 1, i: 6 }, permissions: {} },
   },
+  // Proves S-153.
   {
     name: 'Tombstones keep their mark.',
     given: [...nested, 'DELETE {R}/x'],

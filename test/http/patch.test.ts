@@ -18,7 +18,9 @@ describeScenarios('plain patches', [
     status: 404,
     errno: 110,
   },
+  // Proves S-220.
   { name: 'A patch without a body is refused.', given: ['record'], request: 'PATCH {R}/r', issues: [['body', 'data']] },
+  // Proves S-220.
   {
     name: 'A patch with an empty object is refused.',
     given: ['record'],
@@ -47,6 +49,7 @@ describeScenarios('plain patches', [
     request: 'PATCH {R}/x {"data":{"o":{"z":1},"n":null}}',
     body: { data: only({ id: 'x', last_modified: aTimestamp, a: 1, o: only({ z: 1 }), n: null }) },
   },
+  // Proves S-066.
   {
     name: 'A patch replaces the permissions it names and keeps the others.',
     given: ['bucket', 'PUT {C} {"permissions":{"read":["{bob}"],"record:create":["{bob}"]}}'],
@@ -65,6 +68,7 @@ describeScenarios('plain patches', [
     request: 'PATCH {R}/x {"permissions":{"read":null}}',
     body: { permissions: { read: ['{bob}'] } },
   },
+  // Proves S-062, S-100.
   {
     name: 'Whoever patches becomes a writer.',
     given: ['PUT {B} {"permissions":{"write":["{bob}"]}}', 'PUT {C}', 'PUT {R}/x'],

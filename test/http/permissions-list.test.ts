@@ -11,6 +11,7 @@ const entry = (uri: string, kind: string, permissions: readonly string[]): objec
 describeScenarios(
   'the list of own permissions',
   [
+    // Proves S-137, S-138, S-140, S-256.
     {
       name: 'The list shows what the caller holds on each object, expanded on that object.',
       given: [
@@ -97,6 +98,7 @@ describeScenarios(
       request: 'nobody: GET /permissions',
       body: { data: including(entry('{B}', 'bucket', ['read', 'read:attributes'])) },
     },
+    // Proves S-137.
     {
       name: 'Permissions through groups are in the list.',
       given: ['PUT {B}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'PUT {C} {"permissions":{"write":["{G}/g"]}}'],

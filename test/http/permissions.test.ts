@@ -98,6 +98,7 @@ const matrix: readonly (readonly [string, Scenario['given'], string])[] = [
 describeScenarios(
   'what each permission grants',
   matrix.map(([title, given, statuses]) => ({
+    // Proves S-005, S-013, S-054, S-055, S-059, S-098, S-108, S-111, S-116, S-117, S-119.
     name: `This is what somebody may do who holds ${title}.`,
     ...(given === undefined ? {} : { given }),
     request: 'GET {B}',
@@ -105,9 +106,11 @@ describeScenarios(
   })),
 );
 
+// Proves S-199.
 describeScenarios(
   'settings that grant',
   [
+    // Proves S-116.
     {
       name: 'Readers of buckets by setting read buckets, not what is in them.',
       given: ['record'],
@@ -121,6 +124,7 @@ describeScenarios(
         { request: 'bob: GET /buckets?id={b}', body: { data: ids('{b}') } },
       ],
     },
+    // Proves S-098.
     {
       name: 'Creators of collections by setting create, and own what they create.',
       given: ['bucket'],
@@ -128,6 +132,7 @@ describeScenarios(
       status: 201,
       body: { permissions: only({ write: ['{bob}'] }) },
     },
+    // Proves S-110.
     {
       name: 'Readers of groups by setting may be everyone.',
       given: ['bucket', 'PUT {G}/g'],
@@ -135,6 +140,7 @@ describeScenarios(
       status: 200,
       then: [{ request: 'nobody: GET {G}', body: { data: ids('g') } }],
     },
+    // Proves S-119.
     {
       name: 'Writers of records by setting create, change and read them.',
       given: ['collection'],
@@ -153,6 +159,7 @@ describeScenarios(
       errno: 111,
       body: { details: { id: '{b}', resource_name: 'bucket' } },
     },
+    // Proves S-118.
     {
       name: 'A setting stands beside the stored permissions.',
       given: ['PUT {B} {"permissions":{"write":["{carol}"]}}'],
@@ -174,6 +181,7 @@ describeScenarios(
   'nobody may create buckets',
   [
     { name: 'Without the right no bucket is created.', request: 'PUT {B}', status: 403 },
+    // Proves S-127.
     {
       name: 'The list of buckets is empty all the same.',
       request: 'GET /buckets',

@@ -11,9 +11,11 @@ const options = {
   settings: { article_create_principals: 'system.Authenticated', includes: 'default_bucket' },
 };
 
+// Proves S-010.
 describeScenarios(
   'user resources',
   [
+    // Proves S-012.
     {
       name: 'A user resource has no permissions.',
       request: 'POST /notes {"data":{"text":"x"}}',
@@ -21,6 +23,7 @@ describeScenarios(
       body: only({ data: only({ id: aUuid, last_modified: aTimestamp, text: 'x' }) }),
       gives: { etag: anEtag },
     },
+    // Proves S-011.
     {
       name: 'Everybody has a list of their own.',
       given: [
@@ -37,6 +40,7 @@ describeScenarios(
         { request: 'GET /notes/a', status: 200, body: only({ data: { text: 'of alice' } }) },
       ],
     },
+    // Proves S-107, S-111.
     {
       name: 'The anonymous have none.',
       request: 'nobody: GET /notes',
@@ -63,6 +67,7 @@ describeScenarios(
         { request: 'GET /notes?_since={x.time}', body: { data: [{ id: 'a', deleted: true }] } },
       ],
     },
+    // Proves S-012.
     {
       name: 'Permissions of a user resource are refused.',
       request: 'PUT /notes/a {"permissions":{"read":["{bob}"]}}',
@@ -83,6 +88,7 @@ describeScenarios(
   options,
 );
 
+// Proves S-010.
 describeScenarios(
   'shareable resources of plugins',
   [
@@ -93,6 +99,7 @@ describeScenarios(
       body: { data: { id: /^no-\d+$/ }, permissions: only({ write: ['{alice}'] }) },
     },
     { name: 'Ids are checked as declared.', request: 'PUT /articles/abc', issues: [['path', null]] },
+    // Proves S-056.
     {
       name: 'A permission of the kind is stored and grants as declared.',
       given: [{ request: 'POST /articles {"permissions":{"publish":["{bob}"]}}', save: 'x' }],
@@ -204,6 +211,7 @@ const failing = definePlugin({
 describeScenarios(
   'plugins that fail',
   [
+    // Proves S-144, S-145.
     {
       name: 'A failing, throwing or hanging check is unhealthy, and nothing more.',
       request: 'nobody: GET /__heartbeat__',
@@ -218,6 +226,7 @@ describeScenarios(
 describeScenarios(
   'hooks that throw',
   [
+    // Proves S-229, S-234.
     {
       name: 'An error of a hook is a 500 that undoes everything and tells nothing.',
       request: 'POST /traps {"data":{"a":1}}',
@@ -232,6 +241,7 @@ describeScenarios(
       }),
       then: [{ request: 'GET /traps?_since=0', status: 200, body: { data: [] } }],
     },
+    // Proves S-021, S-150.
     {
       name: 'An error of a hook undoes the whole batch.',
       given: ['collection'],
@@ -273,6 +283,7 @@ describe('declarations that do not fit', () => {
     await expect(startTestService({ plugins: [broken] })).rejects.toThrow('id generator');
   });
 
+  // Proves S-012.
   it('A service without permissions serves user resources and nothing shared.', async () => {
     const notes = definePlugin({
       name: 'notes',
@@ -291,6 +302,7 @@ describe('declarations that do not fit', () => {
     }
   });
 
+  // Proves S-014.
   it('A shareable kind without permission backend is an error at start.', async () => {
     await expect(startTestService({ plugins: [samplePlugin], settings: { permission_backend: '' } })).rejects.toThrow(
       'permission_backend',

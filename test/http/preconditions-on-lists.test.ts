@@ -85,6 +85,7 @@ describeScenarios('preconditions on lists', [
     status: 200,
     body: { data: ids('x') },
   },
+  // Proves S-168.
   {
     name: 'POST with If-None-Match: * and no id creates.',
     given: ['collection'],
@@ -92,6 +93,7 @@ describeScenarios('preconditions on lists', [
     headers: unless('*'),
     status: 201,
   },
+  // Proves S-168.
   {
     name: 'POST with If-None-Match: * and a free id creates.',
     given: ['collection'],
@@ -99,6 +101,7 @@ describeScenarios('preconditions on lists', [
     headers: unless('*'),
     status: 201,
   },
+  // Proves S-168.
   {
     name: 'POST with If-None-Match: * and a taken id is refused.',
     given: [...given],

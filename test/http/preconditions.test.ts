@@ -71,6 +71,7 @@ describeScenarios('preconditions on objects', [
     headers: unless('*'),
     status: 201,
   },
+  // Proves S-170, S-171, S-225.
   {
     name: 'PUT with If-None-Match: * refuses to replace and shows what is there.',
     given: [...given],
@@ -117,6 +118,7 @@ describeScenarios('preconditions on objects', [
     headers: when('{x.etag}'),
     status: 200,
   },
+  // Proves S-170, S-171, S-225.
   {
     name: 'An older timestamp is refused.',
     given: [...given],
@@ -192,6 +194,7 @@ describeScenarios('preconditions on objects', [
     headers: unless('*'),
     status: 201,
   },
+  // Proves S-169.
   {
     name: 'The timestamp of a tombstone brings the object back.',
     given: [...given, { request: 'DELETE {R}/x', save: 'd' }],
@@ -271,6 +274,7 @@ describeScenarios('preconditions on objects', [
 describeScenarios(
   'preconditions in the default bucket',
   [
+    // Proves S-171.
     {
       name: 'A 412 in the default bucket shows what is there.',
       given: [{ request: 'PUT /buckets/default/collections/c/records/x {"data":{"a":1}}', save: 'x' }],
@@ -279,6 +283,7 @@ describeScenarios(
       status: 412,
       body: { details: { existing: { id: 'x', a: 1, last_modified: aTimestamp } } },
     },
+    // Proves S-124.
     {
       name: 'A 304 in the default bucket has its ETag.',
       given: [{ request: 'PUT /buckets/default/collections/c/records/x', save: 'x' }],

@@ -30,12 +30,14 @@ describeScenarios('redirects', [
     gives: { location: '{origin}/v1//evil.example/x' },
   },
   { name: 'Any method redirects.', request: 'POST ^/buckets {}', status: 307 },
+  // Proves S-249.
   {
     name: 'A lower version redirects.',
     request: 'nobody: GET ^/v0/buckets?x=1',
     status: 307,
     gives: { location: '{origin}/v1/buckets?x=1' },
   },
+  // Proves S-249.
   {
     name: 'A higher version redirects.',
     request: 'nobody: GET ^/v2/buckets',
@@ -54,12 +56,14 @@ describeScenarios('redirects', [
     status: 307,
     gives: { location: '{origin}/v1/' },
   },
+  // Proves S-179.
   {
     name: 'The bare prefix redirects to the root view, for an hour.',
     request: 'nobody: GET ^/v1?a=b',
     status: 307,
     gives: { location: '{origin}/v1/?a=b', 'cache-control': 'max-age=3600', expires: aText },
   },
+  // Proves S-178.
   {
     name: 'A slash at the end redirects.',
     request: 'nobody: GET /buckets/?a=1',
@@ -115,12 +119,14 @@ describeScenarios('redirects', [
 describeScenarios(
   'no redirects',
   [
+    // Proves S-105.
     {
       name: 'Without redirects a path without version has errno 116.',
       request: 'nobody: GET ^/buckets',
       status: 404,
       errno: 116,
     },
+    // Proves S-249.
     {
       name: 'Without redirects another version has errno 116.',
       request: 'nobody: GET ^/v2/buckets',
@@ -133,6 +139,7 @@ describeScenarios(
       status: 404,
       errno: 116,
     },
+    // Proves S-179.
     { name: 'Without redirects the bare prefix has errno 111.', request: 'nobody: GET ^/v1', status: 404, errno: 111 },
     {
       name: 'Without redirects a slash at the end has errno 111.',

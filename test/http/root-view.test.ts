@@ -5,6 +5,7 @@ import { describeScenarios } from './scenarios.ts';
 const capability = { description: aText, url: aText };
 
 describeScenarios('the root view', [
+  // Proves S-085, S-086, S-087, S-088, S-089, S-090, S-091, S-092, S-093, S-095, S-134, S-135, S-184, S-247, S-250, S-251, S-257, S-258, S-259.
   {
     name: 'The root view shows the documented fields to anonymous callers, and no user.',
     request: 'nobody: GET /',
@@ -21,6 +22,7 @@ describeScenarios('the root view', [
     }),
     gives: { 'content-type': /^application\/json/, etag: absent, 'cache-control': absent },
   },
+  // Proves S-095, S-096, S-136, S-183, S-195, S-262.
   {
     name: 'The root view shows an authenticated caller who they are, and their principals.',
     request: 'GET /',
@@ -49,6 +51,7 @@ describeScenarios('the root view', [
     status: 200,
     gives: { 'content-type': /^application\/json/ },
   },
+  // Proves S-192.
   {
     name: 'A malformed Authorization header leaves the root view open and anonymous.',
     request: 'nobody: GET /',
@@ -64,6 +67,7 @@ describeScenarios('the root view', [
     errno: 115,
     gives: { allow: words('GET HEAD OPTIONS') },
   },
+  // Proves S-257, S-258, S-259, S-260, S-261, S-262.
   {
     name: 'The root view holds none of the retired fields.',
     request: 'GET /',
@@ -87,6 +91,7 @@ describeScenarios('the root view', [
 describeScenarios(
   'the root view with everything switched on',
   [
+    // Proves S-093, S-094.
     {
       name: 'Each optional feature is a capability.',
       request: 'nobody: GET /',
@@ -100,7 +105,9 @@ describeScenarios(
         }),
       },
     },
+    // Proves S-097.
     { name: 'The root view shows the id of the personal bucket.', request: 'GET /', body: { user: { bucket: aUuid } } },
+    // Proves S-086, S-087, S-088, S-089.
     {
       name: 'Name, documentation, scheme and host come from the settings.',
       request: 'nobody: GET /',
@@ -141,12 +148,14 @@ describeScenarios(
 );
 
 describeScenarios('the utility endpoints', [
+  // Proves S-143, S-152.
   {
     name: 'The heartbeat says how each backend is.',
     request: 'nobody: GET /__heartbeat__',
     status: 200,
     body: only({ storage: true, permission: true, cache: true }),
   },
+  // Proves S-142.
   {
     name: 'The load balancer check answers with an empty object.',
     request: 'nobody: GET /__lbheartbeat__',
@@ -159,6 +168,7 @@ describeScenarios('the utility endpoints', [
     status: 200,
     body: { name: aText, version: aText, source: /^/, commit: /^/, build: /^/ },
   },
+  // Proves S-141, S-254.
   {
     name: 'The contribution page describes the project.',
     request: 'nobody: GET /contribute.json',
@@ -171,6 +181,7 @@ describeScenarios('the utility endpoints', [
     status: 200,
     body: { storage: true },
   },
+  // Proves S-142.
   {
     name: 'The load balancer check needs no version prefix.',
     request: 'nobody: GET ^/__lbheartbeat__',
@@ -178,6 +189,7 @@ describeScenarios('the utility endpoints', [
     text: '{}',
   },
   { name: 'The version endpoint needs no version prefix.', request: 'nobody: GET ^/__version__', status: 200 },
+  // Proves S-141.
   {
     name: 'The contribution page without prefix redirects.',
     request: 'nobody: GET ^/contribute.json',
@@ -224,7 +236,9 @@ describeScenarios('the utility endpoints', [
       },
     },
   },
+  // Proves S-139.
   { name: 'The list of permissions is off unless switched on.', request: 'GET /permissions', status: 404, errno: 111 },
+  // Proves S-148, S-223.
   { name: 'Flush is off unless switched on.', request: 'POST /__flush__', status: 404, errno: 111 },
   {
     name: 'Unknown paths have no details.',
@@ -233,6 +247,7 @@ describeScenarios('the utility endpoints', [
     errno: 111,
     body: { details: absent },
   },
+  // Proves S-017.
   {
     name: 'Without the plugin, default is an ordinary id.',
     request: 'bob: GET /buckets/default',
@@ -263,6 +278,7 @@ describeScenarios(
 describeScenarios(
   'flush',
   [
+    // Proves S-146, S-152.
     {
       name: 'Flush answers 202 to anybody and empties everything.',
       given: ['record'],

@@ -53,6 +53,7 @@ const storage: readonly Scenario[] = [
     request: 'PUT {C} {"data":{"schema":{"$ref":"http://nowhere.example/schema"}}}',
     status: 201,
   },
+  // Proves S-041.
   {
     name: 'Schemas of a bucket are checked.',
     request: 'PUT {B} {"data":{"record:schema":{"type":1}}}',
@@ -96,6 +97,7 @@ const storage: readonly Scenario[] = [
 describeScenarios('storing schemas', storage, on);
 describeScenarios('schemas without validation', [
   ...storage,
+  // Proves S-033.
   {
     name: 'Without validation any record is fine and none is marked.',
     given: [...bySchema],
@@ -159,6 +161,7 @@ const accepted: readonly (readonly [string, string, string])[] = [
 describeScenarios(
   'validating records',
   [
+    // Proves S-032, S-219.
     ...refused.map(([title, of, data, name]) => ({
       name: `A record is refused for ${title}.`,
       given: ['bucket', `PUT {C} {"data":{"schema":${of}}}`],
@@ -167,6 +170,7 @@ describeScenarios(
       body: { errno: 107, error: 'Invalid parameters', details: [{ location: 'body', name, description: aText }] },
       then: [{ request: 'HEAD {R}', gives: { 'total-objects': '0' } }],
     })),
+    // Proves S-032.
     ...accepted.map(([title, of, data]) => ({
       name: `A schema accepts ${title}.`,
       given: ['bucket', { request: `PUT {C} {"data":{"schema":${of}}}`, save: 'c' }],

@@ -8,6 +8,7 @@ function toBob(permission: string): string {
 }
 
 describeScenarios('shared lists', [
+  // Proves S-109, S-114.
   {
     name: 'Somebody with single records sees and deletes those alone.',
     given: ['collection', `PUT {R}/shared ${toBob('read')}`, `PUT {R}/sharedw ${toBob('write')}`, 'PUT {R}/hid'],
@@ -57,6 +58,7 @@ describeScenarios('shared lists', [
     status: 200,
     body: { data: [] },
   },
+  // Proves S-127.
   {
     name: 'Authenticated callers always get a list of buckets.',
     request: 'carol: GET /buckets',
@@ -87,6 +89,7 @@ describeScenarios('the anonymous', [
     body: { error: 'Unauthorized' },
   },
   { name: 'An anonymous caller cannot create.', request: 'nobody: PUT {B}', status: 401 },
+  // Proves S-057.
   {
     name: 'Everyone includes the anonymous.',
     given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C}', 'PUT {R}/r'],
@@ -98,6 +101,7 @@ describeScenarios('the anonymous', [
       { request: 'nobody: PUT {R}/r', status: 401 },
     ],
   },
+  // Proves S-058.
   {
     name: 'Authenticated does not include the anonymous.',
     given: ['PUT {B} {"permissions":{"read":["system.Authenticated"]}}'],
@@ -119,6 +123,7 @@ describeScenarios('the anonymous', [
     status: 201,
     body: { permissions: only({ write: ['system.Everyone'] }) },
   },
+  // Proves S-187, S-192, S-221.
   ...['Basic', 'Basic ???', 'Basic bm9jb2xvbg==', 'Basic OnB3', 'Bearer abc', 'nonsense', ''].map((value) => ({
     name: `Credentials that say "${value}" are none.`,
     request: 'nobody: GET {B}',
@@ -126,6 +131,7 @@ describeScenarios('the anonymous', [
     status: 401,
     errno: 104,
   })),
+  // Proves S-188.
   {
     name: 'An empty password is a password.',
     request: 'nobody: GET /',
@@ -141,11 +147,13 @@ describeScenarios('the anonymous', [
 ]);
 
 describeScenarios('ownership and disclosure', [
+  // Proves S-062, S-063, S-099.
   {
     name: 'The creator is a writer whatever the body says.',
     request: 'PUT {B} {"permissions":{"write":[]}}',
     body: { permissions: only({ write: ['{alice}'] }) },
   },
+  // Proves S-122.
   {
     name: 'Permissions are shown to writers of the object alone.',
     given: [`PUT {B} ${toBob('write')}`, 'PUT {C}'],
@@ -159,11 +167,13 @@ describeScenarios('ownership and disclosure', [
     request: 'bob: GET {B}',
     body: { permissions: { write: unordered('{alice}', '{G}/g') } },
   },
+  // Proves S-009, S-061.
   {
     name: 'Unknown principals are kept as they are.',
     request: 'PUT {B} {"permissions":{"read":["ldap:team","group:x","a"]}}',
     body: { permissions: { read: unordered('ldap:team', 'group:x', 'a') } },
   },
+  // Proves S-059.
   {
     name: 'The unprefixed user id is no principal.',
     given: ['PUT {B} {"permissions":{"read":["bob"]}}'],
@@ -173,6 +183,7 @@ describeScenarios('ownership and disclosure', [
 ]);
 
 describeScenarios('groups', [
+  // Proves S-028, S-029, S-060.
   {
     name: 'Members gain what the group holds, and lose it with the membership.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}'],
@@ -207,6 +218,7 @@ describeScenarios('groups', [
     status: 403,
     then: [{ request: 'carol: GET {B}', status: 200 }],
   },
+  // Proves S-028, S-041.
   {
     name: 'A new group has no members.',
     given: ['bucket'],
@@ -221,6 +233,7 @@ describeScenarios('groups', [
     request: 'PUT {G}/g {"data":{"members":["a","a"]}}',
     body: { data: { members: ['a', 'a'] } },
   },
+  // Proves S-041.
   {
     name: 'An empty member is refused.',
     given: ['bucket'],

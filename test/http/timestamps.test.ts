@@ -5,6 +5,7 @@ import { describeScenarios } from './scenarios.ts';
 const far = 9_000_000_000_000;
 
 describeScenarios('timestamps', [
+  // Proves S-048.
   {
     name: 'The ETag is the quoted timestamp, Last-Modified its second.',
     given: ['collection'],
@@ -17,6 +18,7 @@ describeScenarios('timestamps', [
     request: 'GET {R}?_since={a.time}',
     body: { data: ids('b') },
   },
+  // Proves S-049, S-100.
   {
     name: 'A write that changes nothing bumps.',
     given: ['collection', { request: 'PUT {R}/a {"data":{"a":1}}', save: 'a' }, 'PUT {R}/a {"data":{"a":1}}'],
@@ -80,6 +82,7 @@ describeScenarios('timestamps', [
     status: 201,
     body: { data: { last_modified: far + 1 } },
   },
+  // Proves S-233, S-237.
   {
     name: 'A timestamp that another object has is a conflict.',
     given: ['collection', 'PUT {R}/x {"data":{"last_modified":1000}}', 'PUT {R}/z'],
@@ -121,6 +124,7 @@ describeScenarios('timestamps', [
     body: { data: { last_modified: 2000 } },
     then: [{ request: 'GET {R}', gives: { etag: '{y.etag}' } }],
   },
+  // Proves S-047.
   {
     name: 'A timestamp that is a text is ignored.',
     given: ['collection'],
@@ -180,6 +184,7 @@ describeScenarios('timestamps', [
 ]);
 
 describeScenarios('tombstones', [
+  // Proves S-101.
   {
     name: 'Tombstones appear with a filter on the timestamp.',
     given: ['record', 'PUT {R}/s', { request: 'DELETE {R}/r', save: 'd' }],
@@ -235,6 +240,7 @@ describeScenarios('tombstones', [
     request: 'HEAD {R}?_since=0',
     gives: { 'total-objects': '1', 'total-records': '1' },
   },
+  // Proves S-102.
   {
     name: 'PUT brings a deleted object back without its old data.',
     given: ['record', { request: 'DELETE {R}/r', save: 'd' }],
@@ -246,6 +252,7 @@ describeScenarios('tombstones', [
       { request: 'GET {R}?_since=0&deleted=true', body: { data: [] } },
     ],
   },
+  // Proves S-102.
   {
     name: 'POST brings a deleted object back.',
     given: ['record', 'DELETE {R}/r'],
@@ -271,6 +278,7 @@ describeScenarios('tombstones', [
     request: `DELETE {R}/r?last_modified="${far}"`,
     body: { data: { last_modified: far } },
   },
+  // Proves S-173.
   {
     name: 'DELETE ignores an earlier timestamp.',
     given: ['record'],
@@ -302,6 +310,7 @@ describeScenarios('tombstones', [
     status: 409,
     errno: 122,
   },
+  // Proves S-172, S-217.
   ...['', 'abc', '12.4', '[1]', '""', '9007199254740992'].map((value) => ({
     name: `DELETE refuses the timestamp ${value || 'without text'}.`,
     given: ['record'],

@@ -47,6 +47,7 @@ function login(service: TestService, query: Readonly<Record<string, string>>, na
 
 describe('a login at a real provider', () => {
   for (const backend of allBackends) {
+    // Proves S-198.
     it(`ends at the callback with a token that authenticates, on ${backend.name}.`, async () => {
       const service = await backend.start({ settings: settings() });
       try {

@@ -485,6 +485,7 @@ describe('several providers', () => {
 
   afterEach(() => second.close());
 
+  // Proves S-181.
   it('The first that knows a token wins, and users of the same name are different users.', async () => {
     expect(await ask('t')).toBe('main:ann');
     provider.answers.set('/me', respond(401, {}));

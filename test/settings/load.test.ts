@@ -34,6 +34,7 @@ describe('The sources of settings', () => {
     expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'svc']);
   });
 
+  // Proves S-184.
   test('may empty a list, which is not the same as leaving it out.', () => {
     expect(loadIni('').get('multiauth.policies')).toEqual(['basicauth']);
     expect(loadIni('multiauth.policies =').get('multiauth.policies')).toEqual([]);
@@ -54,6 +55,7 @@ describe('The sources of settings', () => {
 });
 
 describe('Prefixes', () => {
+  // Proves S-001, S-264.
   test('svc. and none mean the same, kinto. too with a warning.', () => {
     const settings = loadIni('svc.readonly = true\nkinto.paginate_by = 5\nkinto.project_name = x\nhttp_port = 7');
     expect([settings.get('readonly'), settings.get('paginate_by'), settings.get('http_port')]).toEqual([true, 5, 7]);
@@ -86,6 +88,7 @@ describe('Prefixes', () => {
 });
 
 describe('The secret of user ids', () => {
+  // Proves S-189.
   test('has two names of equal meaning.', () => {
     expect(settingsOf({ user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
     expect(settingsOf({ userid_hmac_secret: 'x', user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
@@ -135,7 +138,7 @@ describe('Names of existing deployments', () => {
     );
     expect(settings.get('storage_backend')).toBe('memory');
     expect(settings.get('storage_max_overflow')).toBe(7);
-    expect(settings.get('includes')).toEqual(['default_bucket', 'attachment']);
+    expect(settings.get('includes')).toEqual(['default_bucket', 'attachments']);
     expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
     const lines = settings.warnings.join('\n');
     expect(lines).toContain(

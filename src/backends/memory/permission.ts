@@ -186,6 +186,16 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     });
   }
 
+  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
+    return this.run(() => {
+      for (const { objectId, permissions } of entries) {
+        for (const [permission, principals] of Object.entries(permissions)) {
+          for (const principal of principals) this.grants.grant(objectId, permission, principal, this.#unit);
+        }
+      }
+    });
+  }
+
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     return this.run(() => {
       for (const [permission, principals] of Object.entries(permissions)) {

@@ -3,8 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
+  KindCount,
   ListState,
   LockedState,
+  NewObject,
   Page,
   Restoration,
   StorageBackend,
@@ -57,6 +59,17 @@ class MemoryStorageReader implements StorageReader {
     return this.run(() => {
       const found = this.table.find(list);
       return found === undefined ? 0 : countSelected(found.contents, selection);
+    });
+  }
+
+  countKinds(): Promise<ReadonlyMap<string, KindCount>> {
+    return this.run(() => {
+      const counts = new Map<string, KindCount>();
+      for (const { kind, contents } of this.table.lists()) {
+        const { objects, tombstones } = counts.get(kind) ?? { objects: 0, tombstones: 0 };
+        counts.set(kind, { objects: objects + contents.live.size, tombstones: tombstones + contents.dead.size });
+      }
+      return counts;
     });
   }
 
@@ -127,6 +140,10 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
       if (this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
       return this.#put(list, id, text, lastModified);
     });
+  }
+
+  createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.run(() => objects.map(({ id, text }) => this.#put(list, id, text, undefined)));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {

@@ -32,6 +32,13 @@ const addEntries = prepared(
   FROM coffer_folders f CROSS JOIN unnest($3::text[], $4::text[], $5::text[]) AS b (permission, principal_key, principal)
   WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
 );
+const addToFolder = prepared(
+  'add-to-folder',
+  `INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal)
+  SELECT f.parent, f.folder, b.name, b.permission, b.principal_key, b.principal FROM coffer_folders f
+  CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS b (name, permission, principal_key, principal)
+  WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
+);
 const ofFolder = 'USING coffer_folders f WHERE f.parent = $1 AND e.parent = f.parent AND e.folder = f.folder';
 const removePrincipal = prepared(
   'remove-from-entry',
@@ -56,6 +63,9 @@ const doomFolders = (name: string, condition: string): Statement =>
 const doomFoldersBelow = doomFolders('doom-folders-below', 'parent >= $1 AND parent < $2');
 const doomAllFolders = doomFolders('doom-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
+
+/** Entries that one statement adds. */
+const chunkEntries = 2000;
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
   readonly #announceDoomed: () => void;
@@ -104,6 +114,30 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     this.#send(removeFromAll, keyOfText(principal));
   }
 
+  async addToAces(
+    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+  ): Promise<void> {
+    const folders = new Map<string, Entry[]>();
+    for (const { objectId, permissions } of entries) {
+      const { folder, name } = splitObjectId(objectId);
+      const rows = folders.get(folder) ?? [];
+      folders.set(folder, rows);
+      for (const entry of entriesOf(permissions)) rows.push({ ...entry, name });
+    }
+    for (const [folder, rows] of folders) {
+      if (rows.length > 0) this.#send(addFolder, folder);
+      for (let start = 0; start < rows.length; start += chunkEntries) {
+        const chunk = rows.slice(start, start + chunkEntries);
+        this.#send(
+          addToFolder,
+          folder,
+          chunk.map(({ name }) => name),
+          ...columnsOf(chunk),
+        );
+      }
+    }
+  }
+
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     const { folder, name } = splitObjectId(objectId);
     this.#checks.forget([objectId]);
@@ -139,23 +173,36 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
 
   #add(objectId: string, permissions: ObjectPermissions): void {
     const { folder, name } = splitObjectId(objectId);
-    const entries = Object.entries(permissions).flatMap(([permission, principals]) =>
-      principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
-    );
+    const entries = entriesOf(permissions);
     if (entries.length === 0) return;
     this.#checks.forget([objectId]);
     this.#send(addFolder, folder);
-    this.#send(
-      addEntries,
-      folder,
-      name,
-      entries.map(({ permission }) => permission),
-      entries.map(({ key }) => key),
-      entries.map(({ principal, key }) => (key === principal ? null : principal)),
-    );
+    this.#send(addEntries, folder, name, ...columnsOf(entries));
   }
 
   #send(statement: Statement, ...values: readonly SqlValue[]): void {
     this.access.send(statement, values);
   }
+}
+
+/** An entry with one principal, on an object of a folder. */
+interface Entry {
+  readonly name: string;
+  readonly permission: string;
+  readonly principal: string;
+  readonly key: string;
+}
+
+function entriesOf(permissions: ObjectPermissions): readonly Omit<Entry, 'name'>[] {
+  return Object.entries(permissions).flatMap(([permission, principals]) =>
+    principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
+  );
+}
+
+function columnsOf(entries: readonly Omit<Entry, 'name'>[]): readonly SqlValue[] {
+  return [
+    entries.map(({ permission }) => permission),
+    entries.map(({ key }) => key),
+    entries.map(({ principal, key }) => (key === principal ? null : principal)),
+  ];
 }

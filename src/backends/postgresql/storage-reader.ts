@@ -1,5 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -15,6 +15,7 @@ export const readObject = quick(
 );
 const readClock = quick('read-clock', 'SELECT clock FROM coffer_lists WHERE parent = $1 AND kind = $2');
 const readCounts = quick('read-counts', 'SELECT live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2');
+const countKinds = prepared('count-kinds', 'SELECT kind, sum(live), sum(dead) FROM coffer_lists GROUP BY kind');
 const readClocks = prepared(
   'read-clocks',
   'SELECT parent, clock FROM coffer_lists WHERE kind = $1 AND clock IS NOT NULL',
@@ -62,6 +63,12 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
     const { rows } = await this.access.run({ text }, values);
     return Number(rows[0]?.[0] ?? 0);
+  }
+
+  async countKinds(): Promise<ReadonlyMap<string, KindCount>> {
+    this.access.settle();
+    const { rows } = await this.access.run(countKinds, []);
+    return new Map(rows.map(([kind, live, dead]) => [kind!, { objects: Number(live), tombstones: Number(dead) }]));
   }
 
   async resourceTimestamp(list: ListKey): Promise<number | undefined> {

@@ -1,8 +1,9 @@
 // The writing half of the storage contract, for single objects. Every check is made under the lock of the list and
 // before the first change of an operation, so no statement that changes something can fail for a reason of its own.
 import type { Clock } from '../../base/clock.ts';
+import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
@@ -25,6 +26,12 @@ const insertObject = prepared(
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
   VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
 );
+const insertObjects = prepared(
+  'insert-objects',
+  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+  SELECT $1, $2, n.id, n.last_modified, n.data, coalesce(n.attributes, n.data)::jsonb
+  FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS n (id, last_modified, data, attributes)`,
+);
 const updateObject = prepared(
   'update-object',
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
@@ -41,10 +48,15 @@ const buryObjects = prepared(
   SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
 );
 
+/** Objects that one statement stores. */
+const chunkObjects = 500;
+
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
   readonly #clock: Clock;
   readonly #lists: LockedLists;
   readonly #announceDoomed: () => void;
+  /** What calls need is asked for as they come; they take effect one after the other. */
+  readonly #inOrder = new InOrder();
   /** Objects held by the unit, which nobody deletes before its end; with `get` they are what a batch asks for most. */
   readonly #held = new Map<string, StoredObject>();
 
@@ -88,34 +100,73 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return locked.clock!;
   }
 
-  async create(
+  create(
     key: ListKey,
     id: string,
     text: string,
     lastModified?: number,
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<StoredObject> {
-    if (isFresh) return this.#put(await this.#lists.lockList(key), absent, id, text, lastModified);
-    const { list, entry } = await this.#lists.lock(key, id);
-    if (entry.object !== undefined) throw new UnicityError('id');
-    return this.#put(list, entry, id, text, lastModified);
+    const preparing = isFresh
+      ? this.#lists.lockList(key).then((list) => ({ list, entry: absent }))
+      : this.#lists.lock(key, id);
+    return this.#inOrder.run(preparing, ({ list, entry: found }) => {
+      const entry = list.entries.get(id) ?? found;
+      if (entry.object !== undefined) throw new UnicityError('id');
+      return this.#put(list, entry, id, text, lastModified);
+    });
   }
 
-  async update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    const { list, entry } = await this.#lists.lock(key, id);
-    return this.#put(list, entry, id, text, lastModified);
+  createAll(key: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.#inOrder.run(this.#lists.lockList(key), (list) => {
+      const now = this.#clock.now();
+      let clock = list.clock;
+      const stored = objects.map(({ id, text }) => {
+        clock = nextAfter(clock, now);
+        return new StoredObject(id, clock, text);
+      });
+      for (let start = 0; start < stored.length; start += chunkObjects) {
+        const chunk = stored.slice(start, start + chunkObjects);
+        this.access.send(insertObjects, [
+          key.parent,
+          list.list,
+          chunk.map(({ id }) => id),
+          chunk.map(({ lastModified }) => lastModified),
+          chunk.map(({ text }) => text),
+          chunk.map(({ text }) => findJsonbText(text) ?? null),
+        ]);
+      }
+      if (clock !== undefined && stored.length > 0) list.change(clock, { live: stored.length });
+      for (const object of stored) list.entries.set(object.id, { object, tombstone: undefined });
+      return stored;
+    });
   }
 
-  async delete(
+  update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#lists.lock(key, id), ({ list, entry: found }) =>
+      this.#put(list, list.entries.get(id) ?? found, id, text, lastModified),
+    );
+  }
+
+  delete(
     key: ListKey,
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
+    return this.#inOrder.run(this.#lists.find(key, id), (found) => {
+      const old = found === undefined ? undefined : (found.list.entries.get(id) ?? found.entry).object;
+      return found === undefined || old === undefined ? undefined : this.#bury(found.list, old, options);
+    });
+  }
+
+  async #bury(
+    list: LockedList,
+    old: StoredObject,
+    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
+  ): Promise<Deletion> {
     const { lastModified: given, keepTombstone = true } = options;
-    const found = await this.#lists.find(key, id);
-    const old = found?.entry.object;
-    if (found === undefined || old === undefined) return undefined;
-    const { list } = found;
+    const { key } = list;
+    const { id } = old;
     const lastModified = await this.#nextTimestamp(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
     this.access.send(deleteObject, [key.parent, list.list, id]);

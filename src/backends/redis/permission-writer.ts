@@ -42,6 +42,16 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     return this.#note({ kind: 'withdraw', principal });
   }
 
+  async addToAces(
+    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+  ): Promise<void> {
+    for (const { objectId, permissions } of entries) {
+      for (const [permission, principals] of Object.entries(permissions)) {
+        for (const principal of principals) await this.addPrincipalToAce(objectId, permission, principal);
+      }
+    }
+  }
+
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     if (Object.keys(permissions).length > 0) await this.#note({ kind: 'replace', objectId, permissions });
   }

@@ -1,6 +1,6 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
@@ -41,6 +41,24 @@ export class RedisStorageReader implements StorageReader {
   countAll(list: ListKey, selection: Selection): Promise<number> {
     const part = selection.includeDeleted === true ? 'both' : 'live';
     return this.look(list, (view, piece) => countSelected(view, part, selection, piece));
+  }
+
+  async countKinds(): Promise<ReadonlyMap<string, KindCount>> {
+    const counts = new Map<string, KindCount>();
+    for (const kind of await this.registeredKinds()) {
+      let [objects, tombstones] = [0, 0];
+      await this.#eachParent(kind, async (parent) => {
+        const list = { kind, parent };
+        const [live, all] = await Promise.all([
+          this.countAll(list, { filters: [] }),
+          this.countAll(list, { filters: [], includeDeleted: true }),
+        ]);
+        objects += live;
+        tombstones += Math.max(0, all - live);
+      });
+      counts.set(kind, { objects, tombstones });
+    }
+    return counts;
   }
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {

@@ -1,7 +1,15 @@
 // The writing half of the storage contract. Every write is made in a draft of its list, under the list's turn; reads see
 // the drafts of their own unit.
+import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, ListState, LockedState, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  Deletion,
+  ListState,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -20,6 +28,8 @@ const piece = 1000;
 
 export class RedisStorageWriter extends RedisStorageReader implements StorageWriter {
   readonly #unit: RedisUnit;
+  /** What calls need is asked for as they come; they take effect one after the other. */
+  readonly #inOrder = new InOrder();
 
   constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
     super(client, keys, reads);
@@ -59,30 +69,45 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return draft.clock!;
   }
 
-  async create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    const draft = await this.#draftOf(list, id);
-    if (draft.findLive(id) !== undefined) throw new UnicityError('id');
-    return this.#put(draft, id, text, lastModified);
+  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#draftOf(list, id), (draft) => {
+      if (draft.findLive(id) !== undefined) throw new UnicityError('id');
+      return this.#put(draft, id, text, lastModified);
+    });
   }
 
-  async update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#put(await this.#draftOf(list, id), id, text, lastModified);
+  createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.#inOrder.run(this.#unit.draft(list), (draft) => {
+      this.#unit.requireOpen();
+      return objects.map(({ id, text }) => {
+        const object = new StoredObject(id, this.#nextFree(draft), text);
+        draft.advance(object.lastModified);
+        if (!draft.knows(id)) draft.learn(id, undefined);
+        draft.put(id, object);
+        return object;
+      });
+    });
   }
 
-  async delete(
+  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    return this.#inOrder.run(this.#draftOf(list, id), (draft) => this.#put(draft, id, text, lastModified));
+  }
+
+  delete(
     list: ListKey,
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    const draft = await this.#draftOf(list, id);
-    const old = draft.findLive(id);
-    if (old === undefined) return undefined;
-    await this.#unit.outlive(list, id);
-    const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
-    const tombstone: Tombstone = { id, lastModified, deleted: true };
-    draft.advance(lastModified);
-    draft.put(id, options.keepTombstone === false ? undefined : tombstone);
-    return { old, tombstone };
+    return this.#inOrder.run(this.#draftOf(list, id), async (draft) => {
+      const old = draft.findLive(id);
+      if (old === undefined) return undefined;
+      await this.#unit.outlive(list, id);
+      const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
+      const tombstone: Tombstone = { id, lastModified, deleted: true };
+      draft.advance(lastModified);
+      draft.put(id, options.keepTombstone === false ? undefined : tombstone);
+      return { old, tombstone };
+    });
   }
 
   async deleteAll(
@@ -166,6 +191,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return draft === undefined ? super.look(list, work) : work(this.#view(draft), piece);
   }
 
+  protected override async registeredKinds(): Promise<ReadonlySet<string>> {
+    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
+    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...drafted]);
+  }
+
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
     for (const { list, clock } of this.#unit.drafts)
@@ -192,9 +222,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   /** Every list that may have tombstones. */
   async #listsOf(kind: string | undefined, parent: string | undefined): Promise<readonly ListKey[]> {
-    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
-    const stored = this.#unit.isFlushed ? [] : await this.registeredKinds();
-    const kinds = kind === undefined ? new Set([...stored, ...drafted]) : [kind];
+    const kinds = kind === undefined ? await this.registeredKinds() : [kind];
     const lists: ListKey[] = [];
     for (const each of kinds) {
       const parents = parent === undefined ? await this.registered(each) : [parent];

@@ -1,6 +1,7 @@
 // A unit of work: what it has read under its turns, what it will write, and nothing on the server before the commit. The
 // commit verifies that the lists it took turns on are unchanged, so that no other process can come in between.
 import type { Clock } from '../../base/clock.ts';
+import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -44,6 +45,7 @@ export class RedisUnit implements Transaction {
   readonly #drafts = new Map<string, Promise<ListDraft>>();
   readonly #ready = new Map<string, ListDraft>();
   readonly #turns = new Set<string>();
+  readonly #inOrder = new InOrder();
   readonly #held = new Map<string, { readonly list: ListKey; readonly id: string }>();
   #cascades: string[] = [];
   #isFlushed = false;
@@ -88,7 +90,8 @@ export class RedisUnit implements Transaction {
     const name = nameOf(list);
     let opening = this.#drafts.get(name);
     if (opening === undefined) {
-      opening = this.#open(name, list, ids);
+      // Turns are taken in the order in which they are asked for, or units that ask in one order could wait in a circle.
+      opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
       this.#drafts.set(name, opening);
       opening.catch(() => this.#drafts.delete(name));
     }

@@ -6,6 +6,9 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
+/** Objects given entries without a pause. */
+const objectsPerStep = 500;
+
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
   readonly #announceDoomed: () => void;
 
@@ -54,6 +57,20 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   removePrincipalFromAces(principal: string): Promise<void> {
     return this.#run('DELETE FROM entries WHERE principal = ?', principal);
+  }
+
+  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
+    return this.access.read(function* (connection) {
+      for (const [index, { objectId, permissions }] of entries.entries()) {
+        if (index > 0 && index % objectsPerStep === 0) yield;
+        const { folder: uri, name } = splitObjectId(objectId);
+        for (const [permission, principals] of Object.entries(permissions)) {
+          if (principals.length === 0) continue;
+          const folder = ensureFolder(connection, uri);
+          for (const principal of principals) grant(connection, folder, name, permission, principal);
+        }
+      }
+    });
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {

@@ -1,5 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -35,6 +35,14 @@ export class SqliteStorageReader implements StorageReader {
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
     return this.access.read((connection) => readCount(connection, list, selection));
+  }
+
+  countKinds(): Promise<ReadonlyMap<string, KindCount>> {
+    return this.access.run((connection) => {
+      const sql = 'SELECT kind, sum(live), sum(dead) FROM lists GROUP BY kind';
+      const rows = connection.all<[kind: string, live: number, dead: number]>(sql);
+      return new Map(rows.map(([kind, objects, tombstones]) => [kind, { objects, tombstones }]));
+    });
   }
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {

@@ -2,7 +2,7 @@
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -15,8 +15,8 @@ import { restoreEntries } from './restore.ts';
 import type { Steps } from './steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
-/** Objects deleted without a pause. */
-const deletionsPerStep = 500;
+/** Objects written or deleted without a pause. */
+const objectsPerStep = 500;
 
 /** A list, when it exists, and what is stored under one of its ids. */
 interface Found {
@@ -64,6 +64,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
+  }
+
+  async createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    return this.access.read((connection) => this.#putAll(connection, list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
@@ -118,6 +122,15 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   flush(): Promise<void> {
     return this.access.run(flushStorage);
+  }
+
+  *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
+    const stored: StoredObject[] = [];
+    for (const { id, text } of objects) {
+      if (stored.length > 0 && stored.length % objectsPerStep === 0) yield;
+      stored.push(this.#put(connection, list, find(connection, list, id), id, text, undefined));
+    }
+    return stored;
   }
 
   /** Stores a live object in place of the object or tombstone of that id. */
@@ -178,11 +191,11 @@ function* deletePage(
   const { entries, more } = yield* selectPage(connection, row.list, query, false);
   const now = clock.now();
   const deletions: Deletion[] = [];
-  for (let start = 0; start < entries.length; start += deletionsPerStep) {
+  for (let start = 0; start < entries.length; start += objectsPerStep) {
     if (start > 0) yield;
     let lastModified = findList(connection, key)?.clock ?? row.clock;
     const before = deletions.length;
-    for (const old of entries.slice(start, start + deletionsPerStep)) {
+    for (const old of entries.slice(start, start + objectsPerStep)) {
       if (!(old instanceof StoredObject)) continue;
       const next = nextAfter(lastModified, now);
       // Another operation of the same unit of work may have deleted it meanwhile.

@@ -1,5 +1,6 @@
 // Events: what happened to the objects of one list in one unit of work. One event for each list and action, however
 // many requests of a batch had a part in it.
+import type { JsonObject } from '../../base/json.ts';
 import type { Action, ChangeAction, PayloadSource } from '../../core/events/payload.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { ServiceRequest, ServiceResponse } from '../exchange.ts';
@@ -25,6 +26,16 @@ export interface ReadEvent extends EventOf<'read'> {
 }
 
 export type ResourceEvent = ChangeEvent | ReadEvent;
+
+/** Something that a plugin tells of by a name of its own, such as `ReviewRequested`. */
+export interface NamedEvent {
+  readonly name: string;
+  /** What may leave the process. */
+  readonly payload: JsonObject;
+  /** The changes that it is about. */
+  readonly changes: readonly Change[];
+  readonly request: ServiceRequest;
+}
 
 /** Everything was deleted. */
 export interface FlushEvent {

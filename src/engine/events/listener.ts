@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Objects } from '../objects.ts';
 import type { Stores } from '../session.ts';
-import type { EventScope, ResourceEvent } from './event.ts';
+import type { EventScope, NamedEvent, ResourceEvent } from './event.ts';
 
 export interface ListenerContext {
   /** As in `event_listeners`. */
@@ -30,6 +30,11 @@ export interface Listener {
    * @param scope the unit of work; `undefined` for listeners that are called after the commit
    */
   readonly handle: (event: ResourceEvent, scope?: EventScope) => void | Promise<void>;
+  /**
+   * Hears of one event of those that the setting `event_listeners.<name>.events` names, inside the unit of work or after the
+   * commit as above. Without it that setting is an error.
+   */
+  readonly handleNamed?: (event: NamedEvent, scope?: EventScope) => void | Promise<void>;
   /** Called before the service listens. */
   readonly start?: () => void | Promise<void>;
   /** Called when nothing is in flight any more. */

@@ -2,7 +2,8 @@
 import type { Action } from '../../core/events/payload.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
-import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { Session } from '../session.ts';
+import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { After, Inside, Subscribers } from './subscriber.ts';
 
 /** What subscribers do may cause events, whose subscribers cause events; further down it is taken for an endless loop. */
@@ -19,14 +20,27 @@ export class EventQueue {
   readonly #subscribers: Subscribers;
   #pending = new Map<string, Pending>();
   #flushes: FlushEvent[] = [];
+  #named: NamedEvent[] = [];
+  #current: readonly ResourceEvent[] = [];
+  /** Changes of which those have not heard who want to hear of all of them together. */
+  #untold: Change[] = [];
   #fired: ResourceEvent[] = [];
+  #firedNamed: NamedEvent[] = [];
 
   constructor(subscribers: Subscribers) {
     this.#subscribers = subscribers;
   }
 
   get isEmpty(): boolean {
-    return this.#pending.size === 0 && this.#flushes.length === 0;
+    return this.#pending.size === 0 && this.#flushes.length === 0 && this.#named.length === 0;
+  }
+
+  /**
+   * The events whose subscribers are being called, in their order: those of the request, or of what subscribers to these
+   * did. Who wants to know what else a request has done finds it here.
+   */
+  get current(): readonly ResourceEvent[] {
+    return this.#current;
   }
 
   /** Whether anybody listens to this; what nobody listens to need not be put together. */
@@ -46,36 +60,74 @@ export class EventQueue {
       this.#pending.set(key, pending);
     }
     if (event.action === 'read') pending.entries.push(...event.entries);
-    else pending.changes.push(...event.changes);
+    else {
+      pending.changes.push(...event.changes);
+      if (this.#subscribers.collects(event.kind, event.action)) this.#untold.push(...event.changes);
+    }
   }
 
-  /** Adds the event that everything was deleted. */
+  /** To be called before everything is deleted, for those who need to know what there was. */
+  beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+    return this.#subscribers.beforeFlush(event, session);
+  }
+
+  /** Adds the event that everything was deleted; what was changed before is not there any more. */
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
+    this.#untold = [];
+  }
+
+  /** To be called when an object has been deleted, while what lies below it is still there. */
+  beforeCascade(change: Change, session: Session): Promise<void> {
+    return this.#subscribers.beforeCascade(change, session);
+  }
+
+  /** Whether anybody listens to events of this name. */
+  wantsNamed(name: string): boolean {
+    return this.#subscribers.wantsNamed(name);
+  }
+
+  /** Adds an event with a name of a plugin's own. */
+  addNamed(event: NamedEvent): void {
+    this.#named.push(event);
   }
 
   /**
    * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
-   * events, which come after all the present ones.
+   * events, which come after all the present ones. Those who want to hear of everything together come last.
    *
    * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
    */
   async fire(scope: EventScope): Promise<void> {
-    for (let level = 0; !this.isEmpty; level++) {
+    for (let level = 0; !this.isEmpty || this.#untold.length > 0; level++) {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
+      if (this.isEmpty) {
+        const changes = this.#untold;
+        this.#untold = [];
+        await callAll(this.#subscribers.atEnd(changes), scope);
+        continue;
+      }
       const flushes = this.#flushes;
       const events = Array.from(this.#pending.values(), ({ event }) => event);
+      const named = this.#named;
       this.#flushes = [];
+      this.#named = [];
       this.#pending = new Map();
+      this.#current = events;
       this.#fired.push(...events);
+      this.#firedNamed.push(...named);
       for (const event of flushes) await callAll(this.#subscribers.onFlush(event), scope);
       for (const event of events) await callAll(this.#subscribers.inside(event), scope);
+      for (const event of named) await callAll(this.#subscribers.onNamed(event), scope);
     }
   }
 
   /** Those to be called once everything fired is committed. */
   takeAfter(): readonly After[] {
-    return this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event));
+    return [
+      ...this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event)),
+      ...this.#firedNamed.splice(0).flatMap((event) => this.#subscribers.afterNamed(event)),
+    ];
   }
 }
 

@@ -1,6 +1,8 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
-import type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { Change } from '../kind.ts';
+import type { Session } from '../session.ts';
+import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
 interface Filters {
   /** What logs and metrics call it. */
@@ -15,6 +17,24 @@ interface ChangeSubscriber extends Filters {
   /** Called inside the transaction, before it is committed. Throwing undoes the whole request. */
   readonly on: 'ResourceChanged';
   readonly handle: (event: ChangeEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface RequestSubscriber extends Filters {
+  /**
+   * Called inside the transaction, once, when all events of the request have been told: with everything that it changed,
+   * in the order in which it happened, whatever the list. For those who sum up, and write once.
+   */
+  readonly on: 'RequestChanged';
+  readonly handle: (changes: readonly Change[], scope: EventScope) => void | Promise<void>;
+}
+
+interface DeletionSubscriber extends Filters {
+  /**
+   * Called inside the transaction when an object has just been deleted, while what lies below it is still there. The same
+   * change comes again with the events. Throwing undoes the whole request.
+   */
+  readonly on: 'ResourceDeleting';
+  readonly handle: (change: Change, session: Session) => void | Promise<void>;
 }
 
 interface ReadSubscriber extends Filters {
@@ -39,12 +59,47 @@ interface FlushSubscriber {
   readonly handle: (event: FlushEvent, scope: EventScope) => void | Promise<void>;
 }
 
+interface NamedSubscriber {
+  readonly name: string;
+  /** Called inside the transaction. Throwing undoes the whole request. */
+  readonly on: 'NamedEvent';
+  /** Names of the events; absent: all. */
+  readonly events?: readonly string[];
+  readonly handle: (event: NamedEvent, scope: EventScope) => void | Promise<void>;
+}
+
+interface AfterNamedSubscriber {
+  readonly name: string;
+  /** Called when what the event tells of is known to be committed. Errors are logged and change nothing. */
+  readonly on: 'AfterNamedEvent';
+  readonly events?: readonly string[];
+  readonly handle: (event: NamedEvent) => void | Promise<void>;
+}
+
+interface BeforeFlushSubscriber {
+  readonly name: string;
+  /** Called while everything is still there. */
+  readonly on: 'BeforeServerFlushed';
+  readonly handle: (event: FlushEvent, session: Session) => void | Promise<void>;
+}
+
 export type Subscriber =
   | ChangeSubscriber
+  | RequestSubscriber
+  | DeletionSubscriber
   | ReadSubscriber
   | AfterChangeSubscriber
   | AfterReadSubscriber
-  | FlushSubscriber;
+  | FlushSubscriber
+  | NamedSubscriber
+  | AfterNamedSubscriber
+  | BeforeFlushSubscriber;
+
+/** Those who hear of changes and reads. */
+type ResourceSubscriber = Exclude<
+  Subscriber,
+  FlushSubscriber | BeforeFlushSubscriber | NamedSubscriber | AfterNamedSubscriber
+>;
 
 /** A subscriber that has been found to want one event, whatever its kind. */
 export interface Inside {
@@ -90,6 +145,29 @@ export class Subscribers {
     });
   }
 
+  /** Whether anybody wants to hear of everything at the end of the request, this included. */
+  collects(kind: string, action: Action): boolean {
+    return this.#all.some((subscriber) => subscriber.on === 'RequestChanged' && isWantedBy(subscriber, kind, action));
+  }
+
+  /** Those to be called, before the commit, with everything that was changed. */
+  atEnd(changes: readonly Change[]): readonly Inside[] {
+    return this.#all.flatMap((subscriber): Inside[] => {
+      if (subscriber.on !== 'RequestChanged') return [];
+      const wanted = changes.filter(({ kind, action }) => isWantedBy(subscriber, kind, action));
+      if (wanted.length === 0) return [];
+      return [{ name: subscriber.name, handle: (scope) => subscriber.handle(wanted, scope) }];
+    });
+  }
+
+  /** Tells of a deletion before what lies below the object is gone. */
+  async beforeCascade(change: Change, session: Session): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on !== 'ResourceDeleting' || !isWantedBy(subscriber, change.kind, change.action)) continue;
+      await subscriber.handle(change, session);
+    }
+  }
+
   /** Those to be called after the commit. */
   after(event: ResourceEvent): readonly After[] {
     return this.#all.flatMap((subscriber): After[] => {
@@ -105,6 +183,36 @@ export class Subscribers {
     });
   }
 
+  /** Whether anybody listens to events of this name. */
+  wantsNamed(name: string): boolean {
+    return this.#all.some((subscriber) => isNamedWantedBy(subscriber, name));
+  }
+
+  /** Those to be called before the commit when a plugin tells of something. */
+  onNamed(event: NamedEvent): readonly Inside[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'NamedEvent' && isNamedWantedBy(subscriber, event.name)
+        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(event, scope) }]
+        : [],
+    );
+  }
+
+  /** Those to be called after the commit when a plugin has told of something. */
+  afterNamed(event: NamedEvent): readonly After[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'AfterNamedEvent' && isNamedWantedBy(subscriber, event.name)
+        ? [{ name: subscriber.name, handle: () => subscriber.handle(event) }]
+        : [],
+    );
+  }
+
+  /** Calls those that want to look at everything before it is deleted. */
+  async beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, session);
+    }
+  }
+
   /** Those to be called, before the commit, when everything was deleted. */
   onFlush(event: FlushEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
@@ -116,13 +224,25 @@ export class Subscribers {
 }
 
 /** The actions an event can have. */
-function actionsOf(on: Subscriber['on']): readonly Action[] {
-  if (on === 'ServerFlushed') return [];
+function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
+  if (on === 'ResourceDeleting') return ['delete'];
   return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
 }
 
+/** Whether a subscriber is one to changes and reads at all. */
+function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
+  const { on } = subscriber;
+  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed') return false;
+  return on !== 'NamedEvent' && on !== 'AfterNamedEvent';
+}
+
+function isNamedWantedBy(subscriber: Subscriber, name: string): boolean {
+  if (subscriber.on !== 'NamedEvent' && subscriber.on !== 'AfterNamedEvent') return false;
+  return subscriber.events?.includes(name) !== false;
+}
+
 function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boolean {
-  if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) return false;
+  if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) return false;
   const { actions, kinds } = subscriber;
   return (actions === undefined || actions.includes(action)) && (kinds === undefined || kinds.includes(kind));
 }
@@ -130,7 +250,7 @@ function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boole
 function wantedKinds(all: readonly Subscriber[], action: Action): ReadonlySet<string> | 'all' {
   const kinds = new Set<string>();
   for (const subscriber of all) {
-    if (subscriber.on === 'ServerFlushed' || !actionsOf(subscriber.on).includes(action)) continue;
+    if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) continue;
     if (subscriber.actions?.includes(action) === false) continue;
     if (subscriber.kinds === undefined) return 'all';
     for (const kind of subscriber.kinds) kinds.add(kind);

@@ -39,8 +39,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const { hiddenFields } = kind.declaration;
-  const query = readQuery(parameters, context, options, { hiddenFields });
+  const { hiddenFields, traits } = kind.declaration;
+  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
   return context.request.method === 'HEAD'
     ? countList(scope, access, query, { headers, clock })
     : readPage(scope, access, query, headers);

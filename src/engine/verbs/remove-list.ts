@@ -43,8 +43,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (orphaned !== undefined) throw orphaned;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const { hiddenFields } = kind.declaration;
-  const query = readQuery(parameters, context, options, { hiddenFields });
+  const { hiddenFields, traits } = kind.declaration;
+  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;

@@ -53,18 +53,22 @@ export async function finishDeletions(
   clock: number | undefined,
   deletions: readonly Deletion[],
 ): Promise<void> {
-  const { kind, context, list } = scope;
+  const { kind, context, list, isByService = false } = scope;
   const { caller } = context;
   const changes = deletions.map(({ old, tombstone }): Change => {
     const ids = { ...context.ids, [kind.idName]: tombstone.id };
     const uri = kind.objectUri(ids);
-    return { action: 'delete', kind: kind.name, list, uri, ids, old, new: tombstone, permissions: {}, caller };
+    const what = { action: 'delete', kind: kind.name, list, uri, ids, old, new: tombstone } as const;
+    return { ...what, permissions: {}, caller, isByService };
   });
   if (kind.isShareable && changes.length > 0) {
     await writer.permission.deleteObjectPermissions(changes.map(({ uri }) => uri));
   }
   const { afterChange } = kind.declaration;
-  if (afterChange !== undefined) for (const change of changes) await afterChange(change, writer);
+  for (const change of changes) {
+    await context.session.events.beforeCascade(change, context.session);
+    await afterChange?.(change, writer);
+  }
   announceChanges(scope, clock, changes);
 }
 

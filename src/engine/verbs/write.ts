@@ -28,6 +28,8 @@ export interface Write {
   readonly sentTimestamp: SentData['lastModified'];
   /** Entries after the write, from those before it; the caller is added by the engine. */
   readonly permissions: (stored: ObjectPermissions) => ObjectPermissions;
+  /** Whether the kind's last word on the attributes is not asked for. */
+  readonly isVerbatim?: boolean;
 }
 
 export interface Written {
@@ -42,7 +44,8 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   const ids = { ...context.ids, [kind.idName]: id };
   const action = old === undefined ? 'create' : 'update';
   const { beforeWrite, afterChange, ownerOf } = kind.declaration;
-  const attributes = beforeWrite === undefined ? write.attributes : await beforeWrite(pendingWrite(scope, write));
+  const isFinished = beforeWrite === undefined || write.isVerbatim === true;
+  const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
   const text = formatAttributes(attributes);
@@ -64,7 +67,19 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
     await storePermissions(writer.permission, uri, stored, permissions);
   }
   const { caller } = context;
-  const change: Change = { action, kind: kind.name, list, uri, ids, old, new: object, permissions, caller };
+  const { isByService = false } = scope;
+  const change: Change = {
+    action,
+    kind: kind.name,
+    list,
+    uri,
+    ids,
+    old,
+    new: object,
+    permissions,
+    caller,
+    isByService,
+  };
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };

@@ -96,8 +96,8 @@ function describeResponses({ isResource, path }: Endpoint, method: string): Json
   return responses;
 }
 
-function tagOf({ name, isResource }: Endpoint): string {
-  return isResource ? `${name.split('-')[0]}s` : 'utilities';
+function tagOf({ name, tag, isResource }: Endpoint): string {
+  return tag ?? (isResource ? `${name.split('-')[0]}s` : 'utilities');
 }
 
 function tagsOf(operations: JsonValue): readonly string[] {

@@ -94,8 +94,8 @@ function pathParameters(path: string): JsonValue {
   }));
 }
 
-function tagOf({ name, isResource }: Endpoint): string {
-  return isResource ? `${name.split('-')[0]}s` : 'utilities';
+function tagOf({ name, tag, isResource }: Endpoint): string {
+  return tag ?? (isResource ? `${name.split('-')[0]}s` : 'utilities');
 }
 
 function ref(section: string, name: string): JsonObject {
@@ -120,10 +120,10 @@ const refused: JsonObject = {
 function describeOnList(kind: CompiledKind, method: string, operation: Operation): JsonObject {
   const isRead = method === 'GET' || method === 'HEAD';
   const summaries: Record<string, string> = {
-    GET: `Lists the ${kind.name}s that the caller may read, one page of them.`,
-    HEAD: `Counts the ${kind.name}s that the caller may read.`,
+    GET: `Lists the ${kind.plural} that the caller may read, one page of them.`,
+    HEAD: `Counts the ${kind.plural} that the caller may read.`,
     POST: `Creates a ${kind.name}, or answers with the one that has the id.`,
-    DELETE: `Deletes the selected ${kind.name}s that the caller may write.`,
+    DELETE: `Deletes the selected ${kind.plural} that the caller may write.`,
   };
   const created = method === 'POST' ? { 201: objectResponse(kind, 'Created.') } : {};
   const answer =

@@ -30,7 +30,9 @@ const uriField = parseField('uri');
 const byUri: SortKey = { field: uriField, direction: 'descending' };
 
 export function permissionsEndpoint(options: PermissionsOptions): Endpoint {
-  const shareable = [...options.kinds.values()].filter(({ isShareable }) => isShareable);
+  const shareable = [...options.kinds.values()].filter(
+    ({ isShareable, declaration }) => isShareable && declaration.hasAddresses !== false,
+  );
   const traits: ListTraits = {
     knownFields: ['uri', 'resource_name', 'id', ...shareable.map(({ idName }) => idName)],
     arrayFields: ['permissions'],

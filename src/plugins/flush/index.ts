@@ -23,6 +23,7 @@ export const flush = definePlugin({
               id: 'create_flush',
               async handle({ session, request }) {
                 const { storage, permission } = await session.writer();
+                await session.events.beforeFlush({ request }, session);
                 await storage.flush();
                 await permission.flush();
                 await host.cache.flush();

@@ -129,8 +129,20 @@ export const loggingSettings = {
   ),
 };
 
+/** Names of existing deployments that say something else than ours. */
+const otherNames: Readonly<Record<string, string>> = {
+  kinto_remote_settings: 'signer',
+  'kinto-remote-settings': 'signer',
+  'kinto_remote_settings.signer': 'signer',
+  'kinto_remote_settings.changes': 'changes',
+};
+
 /** Plugin names of the reference server and of its known extension packages become ours. */
 function renamePlugin(name: string): readonly [string, string?] {
+  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
+  if (other !== undefined) return [other, `${name} is deprecated, write ${other}`];
   const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
-  return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
+  if (match === null) return [name];
+  const ours = match[1] === 'attachment' ? 'attachments' : match[1]!;
+  return [ours, `${name} is deprecated, write ${ours}`];
 }

@@ -9,6 +9,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual([...(await reader.getObjectPermissionPrincipals('/a', 'read'))], []);
     assert.deepEqual(await entries('/a'), {});
   }),
+  // Proves S-075, S-077.
   permissionCase('an entry has the principals added', async ({ write, reader, entries }) => {
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'zoe'));
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'tom'));
@@ -17,6 +18,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/a'), { read: ['tom', 'zoe'], write: ['ann'] });
     assert.deepEqual(await entries('/b'), {});
   }),
+  // Proves S-075.
   permissionCase('adding a principal twice is adding it once', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
@@ -24,6 +26,28 @@ const aces: readonly PermissionCase[] = [
     });
     assert.deepEqual(await entries('/a'), { read: ['zoe'] });
   }),
+  permissionCase('principals are added to entries of several objects at once', async ({ write, entries, reader }) => {
+    const many = Array.from({ length: 2500 }, (_, n) => ({ objectId: `/many/${n}`, permissions: { read: ['ann'] } }));
+    await write(async (writer) => {
+      await writer.addPrincipalToAce('/a/b', 'read', 'zoe');
+      await writer.addToAces([
+        { objectId: '/a/b', permissions: { read: ['zoe', 'tom'], write: ['ann'], none: [] } },
+        { objectId: '/a/c', permissions: {} },
+        { objectId: '/a/d', permissions: { read: ['tom'] } },
+        { objectId: '/e', permissions: { read: ['tom'] } },
+        { objectId: '/e', permissions: { read: ['ann'] } },
+      ]);
+      await writer.addToAces([]);
+      await writer.addToAces(many);
+    });
+    assert.deepEqual(await entries('/a/b'), { read: ['tom', 'zoe'], write: ['ann'] });
+    assert.deepEqual(await entries('/a/c'), {});
+    assert.deepEqual(await entries('/a/d'), { read: ['tom'] });
+    assert.deepEqual(await entries('/e'), { read: ['ann', 'tom'] });
+    const bound = [{ pattern: '/many/*', permission: 'read' }];
+    assert.equal((await reader.getAccessibleObjects(['ann'], { bound })).size, 2500);
+  }),
+  // Proves S-076.
   permissionCase('a principal removed from an entry stays in others', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
@@ -39,6 +63,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/a'), {});
     assert.equal((await reader.getAccessibleObjects(['zoe'])).size, 0);
   }),
+  // Proves S-076.
   permissionCase('removing a principal that is absent is no error', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.removePrincipalFromAce('/a', 'read', 'zoe');
@@ -70,6 +95,7 @@ const aces: readonly PermissionCase[] = [
       0,
     );
   }),
+  // Proves S-068.
   permissionCase('odd names are names like any other', async ({ write, reader, entries }) => {
     const names = ['__proto__', 'constructor', 'a%', 'a_', 'ž'];
     await write(async (writer) => {
@@ -85,12 +111,14 @@ const aces: readonly PermissionCase[] = [
 const replacements: readonly PermissionCase[] = [
   ...(
     [
+      // Proves S-083.
       ['replacing an entry replaces its principals', { read: ['ann'] }, { read: ['ann'], write: ['tom'] }],
       [
         'replacing an entry may keep some principals',
         { read: ['ann', 'zoe'] },
         { read: ['ann', 'zoe'], write: ['tom'] },
       ],
+      // Proves S-083.
       ['replacing an entry by none deletes it', { read: [] }, { write: ['tom'] }],
       [
         'replacing with new names adds them',
@@ -131,12 +159,14 @@ const replacements: readonly PermissionCase[] = [
     ]);
     assert.deepEqual(await reader.getObjectsPermissions([]), []);
   }),
+  // Proves S-082.
   permissionCase('the entries of an object may be limited to names that exist', async ({ write, reader, entries }) => {
     await write((writer) => writer.replaceObjectPermissions('/a', { read: ['zoe'], write: ['tom'], create: ['ann'] }));
     assert.deepEqual(await entries('/a', ['read', 'create', 'unknown']), { create: ['ann'], read: ['zoe'] });
     assert.deepEqual(await entries('/a', []), {});
     assert.deepEqual(await reader.getObjectsPermissions(['/a', '/b'], ['write']), [{ write: ['tom'] }, {}]);
   }),
+  // Proves S-084.
   permissionCase('deleting entries leaves those of other objects', async ({ write, entries }) => {
     const objectIds = ['/buckets/a', '/buckets/a/collections/c', '/buckets/a_', '/buckets/ab', '/buckets/%'];
     await write(async (writer) => {
@@ -178,6 +208,7 @@ const subtree: readonly (readonly [string, boolean])[] = [
 
 const deletions: readonly PermissionCase[] = [
   ...subtree.map(([objectId, deleted]) =>
+    // Proves S-084.
     permissionCase(
       `deleting entries below /buckets/a_b ${deleted ? 'deletes' : 'spares'} those of ${objectId}`,
       async ({ write, entries, reader }) => {
@@ -210,6 +241,7 @@ const deletions: readonly PermissionCase[] = [
       },
     ),
   ),
+  // Proves S-070.
   permissionCase('a flush forgets entries and memberships', async ({ write, entries, principals, reader }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');

@@ -8,12 +8,14 @@ export const membershipCases: readonly PermissionCase[] = [
   permissionCase('an unknown user has no principals', async ({ principals }) => {
     assert.deepEqual(await principals('acme:zoe'), []);
   }),
+  // Proves S-071.
   permissionCase('a user has the principals given', async ({ write, principals }) => {
     await write((writer) => writer.addUserPrincipal('acme:zoe', '/buckets/a/groups/g'));
     await write((writer) => writer.addUserPrincipal('acme:zoe', '/buckets/a/groups/h'));
     assert.deepEqual(await principals('acme:zoe'), ['/buckets/a/groups/g', '/buckets/a/groups/h']);
     assert.deepEqual(await principals('acme:tom'), []);
   }),
+  // Proves S-071.
   permissionCase('giving a principal twice is giving it once', async ({ write, principals }) => {
     await write(async (writer) => {
       await writer.addUserPrincipal('acme:zoe', 'g');
@@ -24,6 +26,7 @@ export const membershipCases: readonly PermissionCase[] = [
     await write((writer) => writer.removeUserPrincipal('acme:zoe', 'g'));
     assert.deepEqual(await principals('acme:zoe'), []);
   }),
+  // Proves S-072.
   permissionCase('taking a principal leaves the others', async ({ write, principals }) => {
     await write(async (writer) => {
       for (const principal of ['f', 'g', 'h']) await writer.addUserPrincipal('acme:zoe', principal);
@@ -32,12 +35,14 @@ export const membershipCases: readonly PermissionCase[] = [
     });
     assert.deepEqual([await principals('acme:zoe'), await principals('acme:tom')], [['f', 'h'], ['g']]);
   }),
+  // Proves S-072.
   permissionCase('taking a principal that is absent is no error', async ({ write, principals }) => {
     await write((writer) => writer.removeUserPrincipal('acme:zoe', 'g'));
     await write((writer) => writer.addUserPrincipal('acme:zoe', 'h'));
     await write((writer) => writer.removeUserPrincipal('acme:zoe', 'g'));
     assert.deepEqual(await principals('acme:zoe'), ['h']);
   }),
+  // Proves S-074.
   permissionCase('every user has the principals given to system.Authenticated', async ({ write, principals }) => {
     await write(async (writer) => {
       await writer.addUserPrincipal('system.Authenticated', 'all');
@@ -49,6 +54,7 @@ export const membershipCases: readonly PermissionCase[] = [
     assert.deepEqual(await principals('acme:new'), ['all']);
     assert.deepEqual(await principals('system.Authenticated'), ['all']);
   }),
+  // Proves S-073.
   permissionCase('a principal is taken from every user', async ({ write, principals }) => {
     await write(async (writer) => {
       for (const userId of ['acme:zoe', 'acme:tom', 'system.Authenticated']) await writer.addUserPrincipal(userId, 'g');

@@ -23,8 +23,11 @@ type CheckRow = readonly [string, readonly string[], readonly (readonly [string,
 
 const checks: readonly CheckRow[] = [
   ['a principal in the entry is allowed', ['zoe'], [['/buckets/a', 'read']], true],
+  // Proves S-081.
   ['a principal in another entry is not allowed', ['zoe'], [['/buckets/a', 'write']], false],
+  // Proves S-081.
   ['any of the principals suffices', ['x', 'y', 'tom'], [['/buckets/a', 'write']], true],
+  // Proves S-081.
   [
     'any of the entries suffices',
     ['zoe'],
@@ -202,6 +205,7 @@ export const questionCases: readonly PermissionCase[] = [
       assert.equal(await reader.checkPermission(principals, entries), expected);
     }),
   ),
+  // Proves S-080.
   permissionCase('the principals of several entries come together', async ({ write, reader }) => {
     await seedObjects(write);
     const found = await reader.getAuthorizedPrincipals([
@@ -214,12 +218,14 @@ export const questionCases: readonly PermissionCase[] = [
     assert.equal((await reader.getAuthorizedPrincipals([])).size, 0);
   }),
   ...accesses.map(([name, principals, bound, withChildren, expected]) =>
+    // Proves S-078, S-079.
     permissionCase(`accessible objects: ${name}`, async ({ write, reader }) => {
       await seedObjects(write);
       const found = await reader.getAccessibleObjects(principals, { bound: patterns(bound), withChildren });
       assert.deepEqual(plain(found), expected);
     }),
   ),
+  // Proves S-078.
   permissionCase('without patterns every entry of the principals is found', async ({ write, reader }) => {
     await seedObjects(write);
     assert.deepEqual(plain(await reader.getAccessibleObjects(['g', 'tom'])), {

@@ -280,6 +280,31 @@ const others: readonly StorageCase[] = [
       ]),
     );
   }),
+  storageCase('writes that nobody waits for get timestamps in the order in which they were made', async (probe) => {
+    const { list } = probe;
+    await probe.seed({ a: {}, b: {} });
+    await probe.unit(async (writer) => {
+      await Promise.all([
+        writer.create(list, 'c', '{}'),
+        writer.update(list, 'a', '{}'),
+        writer.delete(list, 'b'),
+        writer.create(list, 'd', '{}'),
+        writer.create(list, 'e', '{}'),
+      ]);
+    });
+    assert.deepEqual(await probe.everything(), ['c', 'a', '†b', 'd', 'e']);
+    await probe.unit(async (writer) => {
+      await writer.deleteChildren('/buckets/food');
+      await writer.lock(list, 'x');
+      const written = await Promise.all(['x', 'y', 'z'].map((id) => writer.create(list, id, '{}')));
+      const times = written.map(({ lastModified }) => lastModified);
+      assert.deepEqual(
+        times.map((time) => time - times[0]!),
+        [0, 1, 2],
+      );
+    });
+    assert.deepEqual(await probe.everything(), ['x', 'y', 'z']);
+  }),
   storageCase('a kind without lists has no clocks', async (probe) => {
     await probe.create('x');
     assert.equal((await probe.reader.allResourceTimestamps('group')).size, 0);

@@ -142,6 +142,7 @@ describe('a server that hangs', () => {
     await write(backends, 'z');
   });
 
+  // Proves S-230, S-233, S-237.
   test('is a 503 with a time to come back, and no more when it has woken up', { timeout: 40_000 }, async () => {
     const settings = {
       ...postgresqlSettings(url),
@@ -206,6 +207,7 @@ describe('a network that falls silent', () => {
 });
 
 describe('the connections', () => {
+  // Proves S-241.
   test('are never all taken by units of work, which may need the cache to go on', async () => {
     const options = { url, size: 1, maxOverflow: 0, timeoutSeconds: 5 };
     const backends = open(options);
@@ -223,6 +225,7 @@ describe('the connections', () => {
     expect(await cache.get('u7')).toBe(7);
   });
 
+  // Proves S-243.
   test('that do not become free in time are a refusal, and the next caller gets one', async () => {
     const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
     const unit = await backends.database.begin();

@@ -1,0 +1,214 @@
+// Files in a folder of this machine, or of one that several machines share. New files are gathered in a hidden folder
+// inside of it and get their name by a link, which fails when the name is taken and shows either the whole file or
+// nothing.
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, copyFile, link, lstat, mkdir, open, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import {
+  blobNames,
+  requireBlobName,
+  type BlobEntry,
+  type BlobPlace,
+  type BlobSource,
+  type BlobStore,
+} from '../../contracts/blobs.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+
+export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
+
+/** Hidden, so that a web server that serves the folder leaves it alone. */
+const spoolName = '.incoming';
+
+/**
+ * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such as
+ * a disk that is no longer there, is not.
+ *
+ * @throws Error when it cannot be used
+ */
+export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
+  const { root, isMissing } = await findRoot(resolve(path), isReadonly);
+  const store: Folder = { root, isMissing };
+  return {
+    spoolFolder: () => guard(() => prepareSpool(store)),
+    access: { kind: 'folder', root, has: (name) => guard(() => isFile(store, name)) },
+    put: (name, source) => guard(() => put(store, name, source)),
+    delete: (name) => guard(() => remove(store, name)),
+    list: () => list(store),
+    check: () => guard(() => check(store)),
+    close: () => Promise.resolve(),
+  };
+}
+
+interface Folder {
+  readonly root: string;
+  /** Whether nobody has seen or created it yet. */
+  isMissing: boolean;
+}
+
+/** The folder without symbolic links on the way, as far as it is there already. */
+async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
+  try {
+    const root = await realpath(path);
+    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is no folder.`);
+    if (!isReadonly) await access(root, constants.W_OK | constants.X_OK);
+    return { root, isMissing: false };
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || isReadonly || dirname(path) === path) throw error;
+  }
+  const { root } = await findRoot(dirname(path), isReadonly);
+  return { root: join(root, basename(path)), isMissing: true };
+}
+
+async function prepare(store: Folder): Promise<void> {
+  if (store.isMissing) await mkdir(store.root, { recursive: true });
+  else await stat(store.root);
+  store.isMissing = false;
+}
+
+async function prepareSpool(store: Folder): Promise<string> {
+  await prepare(store);
+  const folder = join(store.root, spoolName);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+async function put(store: Folder, name: string, { path }: BlobSource): Promise<string> {
+  requireBlobName(name);
+  await prepare(store);
+  await makeParent(store, name);
+  await flush(path);
+  for (const candidate of blobNames(name)) {
+    if (await place(path, join(store.root, candidate))) {
+      await flushParents(store, candidate);
+      return candidate;
+    }
+  }
+  throw new Error('there is always another name');
+}
+
+/** Creates the folder of a file, and makes sure that no symbolic link on the way leads out of the store. */
+async function makeParent({ root }: Folder, name: string): Promise<void> {
+  const parent = dirname(join(root, name));
+  await mkdir(parent, { recursive: true });
+  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} leads out of the folder of attachments`);
+}
+
+/** Gives the file its name; `false` when the name is taken. */
+async function place(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST') return false;
+    if (!withoutLinks.includes(code)) throw error;
+  }
+  // A file system without hard links, or another one than the file is on. Nobody knows the name before it is whole.
+  try {
+    await copyFile(from, to, constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    await rm(to, { force: true });
+    throw error;
+  }
+  await flush(to);
+  return true;
+}
+
+const withoutLinks: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+async function remove({ root }: Folder, name: string): Promise<void> {
+  const path = resolve(root, name);
+  if (path === root || !isInside(root, path) || name.includes('\0')) throw new Error(`${name} is not in the store`);
+  try {
+    if (isInside(root, await realpath(dirname(path)))) await rm(path, { force: true });
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+async function isFile({ root }: Folder, name: string): Promise<boolean> {
+  if (!isInside(root, resolve(root, name)) || name.includes('\0')) return false;
+  try {
+    const real = await realpath(join(root, name));
+    return isInside(root, real) && (await stat(real)).isFile();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'].includes(codeOf(error))) return false;
+    throw error;
+  }
+}
+
+/** Links are neither followed nor listed: what they lead to was not stored here. */
+async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
+  if (store.isMissing) return;
+  const { root } = store;
+  const entries = await guard(() => readdir(folder, { withFileTypes: true }));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* list(store, path);
+    if (!entry.isFile()) continue;
+    const found = await lstatOrNothing(path);
+    if (found === undefined) continue;
+    const name = relative(root, path).split(sep).join('/');
+    yield { name, sizeBytes: found.size, lastModified: Math.floor(found.mtimeMs) };
+  }
+}
+
+async function lstatOrNothing(path: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    // Deleted since its folder was read.
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function check(store: Folder): Promise<void> {
+  const path = join(await prepareSpool(store), `check-${randomUUID()}`);
+  try {
+    await writeFile(path, 'alive', { flag: 'wx' });
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+function isInside(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+/** Makes a file, or the list of files of a folder, outlive a loss of power. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    // Some systems cannot do that for folders.
+    if (!['EINVAL', 'EPERM', 'EISDIR', 'ENOTSUP'].includes(codeOf(error))) throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Up to the root, since each folder on the way may be a new one. */
+async function flushParents({ root }: Folder, name: string): Promise<void> {
+  for (let folder = dirname(join(root, name)); isInside(root, folder); folder = dirname(folder)) {
+    await flush(folder);
+    if (folder === root) return;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** Turns what the system says (disk full, no rights) into the world's failure. */
+async function guard<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) === '') throw error;
+    throw new BackendUnavailable('attachments', 'the folder of attachments cannot be used', { cause: error });
+  }
+}

@@ -1,0 +1,156 @@
+// Signed requests to a service that speaks the protocol of S3: streamed bodies, a limit on silence, and repeats of what
+// failed for a reason that may pass.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { AwsV4Signer } from 'aws4fetch';
+import type { BlobPlace } from '../../contracts/blobs.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+
+export type S3Place = Extract<BlobPlace, { kind: 's3' }>;
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  /** Name of the object; `''` is the bucket. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: S3Body;
+}
+
+export type S3Body =
+  | { readonly path: string; readonly sizeBytes: number; readonly hash: string }
+  | { readonly bytes: Uint8Array };
+
+export interface S3Response {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  /** To be read or destroyed by whoever asked. */
+  readonly body: IncomingMessage;
+}
+
+const mayPass: readonly number[] = [408, 429, 500, 502, 503, 504];
+const firstDelayMs = 50;
+
+export class S3Client {
+  readonly #place: S3Place;
+  readonly #agent: HttpAgent;
+
+  constructor(place: S3Place) {
+    this.#place = place;
+    const options = { keepAlive: true, maxSockets: 64 };
+    this.#agent = place.endpoint.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+  }
+
+  /**
+   * Sends a request, again when it fails for a reason that may pass.
+   *
+   * @throws BackendUnavailable when there is no answer, or none but such failures
+   */
+  async send(request: S3Request): Promise<S3Response> {
+    for (let attempt = 0; ; attempt++) {
+      const isLast = attempt === this.#place.retries;
+      try {
+        const response = await this.#sendOnce(request);
+        if (!mayPass.includes(response.status)) return response;
+        if (isLast) throw await this.refusal(response);
+        response.body.destroy();
+      } catch (error) {
+        if (isLast || error instanceof BackendUnavailable) throw asUnavailable(error);
+      }
+      await wait(firstDelayMs * 2 ** attempt * (0.5 + Math.random()));
+    }
+  }
+
+  /** What an answer that nobody expected says, as the world's failure. */
+  async refusal({ status, body }: S3Response): Promise<BackendUnavailable> {
+    const code = /<Code>(\w+)<\/Code>/.exec(await readText(body))?.[1] ?? 'no reason given';
+    return new BackendUnavailable('attachments', `the object store answered ${status} (${code})`);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #sendOnce({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Response> {
+    const { accessKey, secretKey, region, timeoutSeconds } = this.#place;
+    const signed = await new AwsV4Signer({
+      method,
+      url: this.#url(key, query).href,
+      headers: { ...headers, 'X-Amz-Content-Sha256': hashOf(body) },
+      accessKeyId: accessKey,
+      secretAccessKey: secretKey,
+      service: 's3',
+      region,
+    }).sign();
+    const send = signed.url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const length = body === undefined ? {} : { 'Content-Length': 'bytes' in body ? body.bytes.length : body.sizeBytes };
+    return new Promise((resolve, reject) => {
+      const outgoing = send(signed.url, {
+        method,
+        agent: this.#agent,
+        headers: { ...Object.fromEntries(signed.headers), ...length },
+      });
+      let source: Readable | undefined;
+      outgoing.setTimeout(timeoutSeconds * 1000, () => {
+        outgoing.destroy(new Error(`the object store was silent for ${timeoutSeconds} seconds`));
+      });
+      outgoing.on('error', (error) => {
+        source?.destroy();
+        reject(error);
+      });
+      outgoing.on('response', (incoming) => {
+        // An answer may come before the whole body was sent; what goes wrong with the rest is no news.
+        source?.unpipe(outgoing);
+        source?.destroy();
+        if (!outgoing.writableEnded) outgoing.end();
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming });
+      });
+      if (body === undefined) outgoing.end();
+      else if ('bytes' in body) outgoing.end(body.bytes);
+      else {
+        source = createReadStream(body.path);
+        source.on('error', (error) => outgoing.destroy(error));
+        source.pipe(outgoing);
+      }
+    });
+  }
+
+  #url(key: string, query: Readonly<Record<string, string>>): URL {
+    const { endpoint, bucket, usesPathStyle } = this.#place;
+    const url = new URL(endpoint);
+    const base = url.pathname.replace(/\/+$/, '');
+    const path = key.split('/').map(encodeURIComponent).join('/');
+    if (!usesPathStyle) url.host = `${bucket}.${url.host}`;
+    url.pathname = usesPathStyle ? `${base}/${bucket}/${path}` : `${base}/${path}`;
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    return url;
+  }
+}
+
+function hashOf(body: S3Body | undefined): string {
+  if (body !== undefined && 'hash' in body) return body.hash;
+  return createHash('sha256')
+    .update(body?.bytes ?? '')
+    .digest('hex');
+}
+
+/** The text of an answer, as far as anybody wants to know it. */
+export async function readText(body: AsyncIterable<Uint8Array>, limitBytes = 4_000_000): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > limitBytes) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function asUnavailable(error: unknown): BackendUnavailable {
+  if (error instanceof BackendUnavailable) return error;
+  return new BackendUnavailable('attachments', 'the object store cannot be reached', { cause: error });
+}

@@ -1,0 +1,139 @@
+// Files as objects of a bucket that speaks the protocol of S3.
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import {
+  blobNames,
+  requireBlobName,
+  type BlobAnswer,
+  type BlobEntry,
+  type BlobQuery,
+  type BlobSource,
+  type BlobStore,
+} from '../../contracts/blobs.ts';
+import { readListing } from './listing.ts';
+import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
+
+/** Opens the store; nothing is asked of the service before the first use. */
+export function openS3Store(place: S3Place): BlobStore {
+  const store = new S3Store(place);
+  return {
+    spoolFolder: () => Promise.resolve(tmpdir()),
+    access: { kind: 'remote', fetch: (name, query) => store.fetch(name, query) },
+    put: (name, source) => store.put(name, source),
+    delete: (name) => store.delete(name),
+    list: () => store.list(),
+    check: () => store.check(),
+    close: () => store.close(),
+  };
+}
+
+/** Headers of an answer that say something about the content, and not about its store. */
+const passedOn: readonly string[] = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
+const readStatuses = [200, 206, 304, 412, 416] as const;
+
+class S3Store {
+  readonly #client: S3Client;
+  readonly #acl: string | undefined;
+  /** Whether the service knows `If-None-Match` of a PUT, as far as it has said. */
+  #knowsConditions = true;
+
+  constructor(place: S3Place) {
+    this.#client = new S3Client(place);
+    this.#acl = place.acl;
+  }
+
+  async put(name: string, source: BlobSource): Promise<string> {
+    requireBlobName(name);
+    for (const candidate of blobNames(name)) {
+      // Asked first for services that do not know, or silently ignore, the condition of the PUT.
+      if (!(await this.#isTaken(candidate)) && (await this.#create(candidate, source))) return candidate;
+    }
+    throw new Error('there is always another name');
+  }
+
+  async delete(name: string): Promise<void> {
+    const response = await this.#client.send({ method: 'DELETE', key: name });
+    if (![200, 204, 404].includes(response.status)) throw await this.#client.refusal(response);
+    response.body.resume();
+  }
+
+  async fetch(name: string, { method, headers }: BlobQuery): Promise<BlobAnswer | undefined> {
+    const response = await this.#client.send({ method, key: name, headers });
+    if (response.status === 404) {
+      response.body.resume();
+      return undefined;
+    }
+    const status = readStatuses.find((known) => known === response.status);
+    if (status === undefined) throw await this.#client.refusal(response);
+    const answer = { status, headers: contentHeaders(response) };
+    if (method === 'GET' && (status === 200 || status === 206)) return { ...answer, body: response.body };
+    response.body.resume();
+    return { ...answer, body: undefined };
+  }
+
+  async *list(): AsyncGenerator<BlobEntry> {
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const query = { 'list-type': '2', 'encoding-type': 'url', 'max-keys': '1000' };
+      const response = await this.#client.send({
+        method: 'GET',
+        key: '',
+        query: next === '' ? query : { ...query, 'continuation-token': next },
+      });
+      if (response.status !== 200) throw await this.#client.refusal(response);
+      const listing = readListing(await readText(response.body));
+      yield* listing.entries;
+      ({ next } = listing);
+    }
+  }
+
+  async check(): Promise<void> {
+    const key = `check-${randomUUID()}`;
+    const response = await this.#client.send({ method: 'PUT', key, body: { bytes: Buffer.from('alive') } });
+    if (response.status !== 200) throw await this.#client.refusal(response);
+    response.body.resume();
+    await this.delete(key);
+  }
+
+  close(): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+
+  async #isTaken(key: string): Promise<boolean> {
+    const response = await this.#client.send({ method: 'HEAD', key });
+    if (response.status !== 404 && response.status !== 200) throw await this.#client.refusal(response);
+    response.body.resume();
+    return response.status === 200;
+  }
+
+  /** `false` when somebody else has taken the name meanwhile. */
+  async #create(key: string, { path, sizeBytes, hash, mimetype }: BlobSource): Promise<boolean> {
+    const response = await this.#client.send({
+      method: 'PUT',
+      key,
+      headers: {
+        'Content-Type': mimetype,
+        ...(this.#acl === undefined ? {} : { 'X-Amz-Acl': this.#acl }),
+        ...(this.#knowsConditions ? { 'If-None-Match': '*' } : {}),
+      },
+      body: { path, sizeBytes, hash },
+    });
+    const { status } = response;
+    const isUnknown = status === 501 && this.#knowsConditions;
+    // 409 and 412: taken, or being taken by somebody else right now.
+    if (status !== 200 && status !== 409 && status !== 412 && !isUnknown) throw await this.#client.refusal(response);
+    response.body.resume();
+    if (!isUnknown) return status === 200;
+    this.#knowsConditions = false;
+    return this.#create(key, { path, sizeBytes, hash, mimetype });
+  }
+}
+
+function contentHeaders({ headers }: S3Response): Record<string, string> {
+  return Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    }),
+  );
+}

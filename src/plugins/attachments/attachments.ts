@@ -1,0 +1,45 @@
+// What the parts of the plugin share: the host, the store, the rules, and how a file is called in a record.
+import type { JsonObject } from '../../base/json.ts';
+import type { BlobStore } from '../../contracts/blobs.ts';
+import type { PathIds } from '../../engine/context.ts';
+import type { Session } from '../../engine/session.ts';
+import type { PluginHost } from '../../http/plugin.ts';
+import type { Deletions } from './deletions.ts';
+import type { RecordAddress } from './links.ts';
+import type { Rules } from './rules.ts';
+
+export interface Attachments {
+  readonly host: PluginHost;
+  readonly store: BlobStore;
+  readonly rules: Rules;
+  readonly deletions: Deletions;
+  /** `undefined`: all. */
+  readonly extensions: ReadonlySet<string> | undefined;
+  readonly mimetypes: ReadonlyMap<string, string>;
+  /** With slash at its end; `''` when the service itself serves the files. */
+  readonly baseUrl: string;
+  /** Path below which the service serves files, `/v1/attachments/`. */
+  readonly servedBelow: string;
+  /** The files that uploads of a unit of work have brought, by the URI of the record. */
+  readonly uploaded: WeakMap<Session, Map<string, JsonObject>>;
+}
+
+export function addressOf(ids: PathIds): RecordAddress {
+  return {
+    bucket: ids['bucket_id'] ?? '',
+    collection: ids['collection_id'] ?? '',
+    record: ids['record_id'] ?? '',
+  };
+}
+
+/** Address of a file for clients. The service's own addresses hold the record that says who may read the file. */
+export function locationOf({ baseUrl, servedBelow }: Attachments, address: RecordAddress, name: string): string {
+  if (baseUrl !== '' && !servesItself(baseUrl, servedBelow)) return baseUrl + name;
+  const parts = [address.bucket, address.collection, address.record, ...name.split('/')];
+  return (baseUrl || servedBelow) + parts.map(encodeURIComponent).join('/');
+}
+
+/** Whether the files at the address are those that the service serves, seen from outside. */
+export function servesItself(baseUrl: string, servedBelow: string): boolean {
+  return baseUrl === '' || new URL(baseUrl).pathname.endsWith(servedBelow);
+}

@@ -1,0 +1,58 @@
+// Deletes files that no record has any more, after the commit. What fails, or what a process that dies leaves behind, is
+// found by `coffer attachments-clean`.
+import type { BlobStore } from '../../contracts/blobs.ts';
+import type { Logger } from '../../contracts/logger.ts';
+import type { Session } from '../../engine/session.ts';
+
+/** With more files than this, clients do not wait for the end. */
+const maxAwaited = 100;
+const atOnce = 8;
+
+export class Deletions {
+  readonly #store: BlobStore;
+  readonly #logger: Logger;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(store: BlobStore, logger: Logger) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** Deletes the files when the unit of work is committed. */
+  afterCommit(session: Session, names: readonly string[]): void {
+    if (names.length === 0) return;
+    session.afterCommit(async () => {
+      const done = this.#track(this.#deleteAll(names));
+      if (names.length <= maxAwaited) await done;
+    });
+  }
+
+  /** Deletes one file now; failures are logged. */
+  async delete(name: string): Promise<void> {
+    try {
+      await this.#store.delete(name);
+    } catch (error) {
+      this.#logger.warn({ err: error, file: name }, 'An attachment could not be deleted');
+    }
+  }
+
+  /** Resolves when nothing is being deleted any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const tracked = work.finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+    return tracked;
+  }
+
+  async #deleteAll(names: readonly string[]): Promise<void> {
+    const left = names.values();
+    await Promise.all(
+      Array.from({ length: Math.min(atOnce, names.length) }, async () => {
+        for (const name of left) await this.delete(name);
+      }),
+    );
+  }
+}

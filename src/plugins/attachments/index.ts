@@ -1,0 +1,95 @@
+// Attachments: a record may have a file, which is uploaded with it and goes with it.
+import type { JsonObject } from '../../base/json.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { Session } from '../../engine/session.ts';
+import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
+import { readVersion } from '../../settings/version.ts';
+import { servesItself, type Attachments } from './attachments.ts';
+import { subscribers } from './changes.ts';
+import { Deletions } from './deletions.ts';
+import { parseExtensions, parseMimetypes } from './file-types.ts';
+import { removeAttachment } from './remove.ts';
+import { Rules } from './rules.ts';
+import { servingEndpoint } from './serve.ts';
+import { attachmentFamilies, attachmentSettings, readPlace } from './settings.ts';
+import { receiveUpload, upload } from './upload.ts';
+
+export const attachments = definePlugin({
+  name: 'attachments',
+  settings: attachmentSettings,
+  families: attachmentFamilies,
+  setup: setUp,
+});
+
+async function setUp(host: PluginHost): Promise<PluginParts> {
+  const { settings, logger, versionPrefix, documentationUrl } = host;
+  const values = settings.read(attachmentSettings);
+  const place = readPlace(settings);
+  const rules = new Rules(settings);
+  const mimetypes = parseMimetypes(values['attachment.mimetypes']);
+  const store = await host.openBlobStore(place);
+  const baseUrl = withSlash(values['attachment.base_url']);
+  const parts: Attachments = {
+    host,
+    store,
+    rules,
+    deletions: new Deletions(store, logger),
+    extensions: parseExtensions(values['attachment.extensions']),
+    mimetypes,
+    baseUrl,
+    servedBelow: `${versionPrefix}/attachments/`,
+    uploaded: new WeakMap<Session, Map<string, JsonObject>>(),
+  };
+  const shownUrl = withSlash(values['attachment.extra.base_url']) || baseUrl;
+  return {
+    capabilities: {
+      attachments: {
+        description: 'Records may have files.',
+        url: documentationUrl('attachments'),
+        version: readVersion(),
+        ...(shownUrl === '' ? {} : { base_url: shownUrl }),
+      },
+    },
+    endpoints: [
+      attachmentEndpoint(parts),
+      ...(servesItself(baseUrl, parts.servedBelow) ? [servingEndpoint(parts)] : []),
+    ],
+    subscribers: subscribers(parts),
+    healthChecks: {
+      async attachments() {
+        if (settings.get('readonly')) return null;
+        await store.check();
+        return true;
+      },
+    },
+    start() {
+      if (!host.objects.kinds.has('record')) throw new Error('Without records there is nothing to attach files to.');
+    },
+    async stop() {
+      await parts.deletions.settled();
+      await store.close();
+    },
+  };
+}
+
+function attachmentEndpoint(parts: Attachments): Endpoint {
+  const exposes = ['ETag', 'Last-Modified', 'Location'];
+  return {
+    name: 'attachment',
+    path: '/buckets/{bucket_id}/collections/{collection_id}/records/{record_id}/attachment',
+    isResource: false,
+    operations: {
+      POST: {
+        id: 'create_attachment',
+        exposes,
+        receive: (arrival) => receiveUpload(parts, arrival),
+        handle: (context) => upload(parts, context),
+      },
+      DELETE: { id: 'delete_attachment', exposes, handle: (context) => removeAttachment(parts, context) },
+    },
+  };
+}
+
+function withSlash(url: string): string {
+  return url === '' || url.endsWith('/') ? url : `${url}/`;
+}

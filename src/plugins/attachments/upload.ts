@@ -1,0 +1,196 @@
+// `POST …/attachment`: stores a file, then writes the record by a request of its own through the same dispatch, so that
+// permissions, schema, preconditions and events are those of any other write.
+import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { requireAllowed } from '../../engine/access.ts';
+import type { Context, PathIds } from '../../engine/context.ts';
+import type { Arrival } from '../../engine/endpoint.ts';
+import {
+  RequestBody,
+  type RequestHeaders,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from '../../engine/exchange.ts';
+import type { Session } from '../../engine/session.ts';
+import { addressOf, locationOf, type Attachments } from './attachments.ts';
+import { storedName } from './file-name.ts';
+import { cleanMimetype, extensionOf } from './file-types.ts';
+import { readForm, type Form } from './form.ts';
+import { recordUri, retireRecord, writeLink } from './links.ts';
+import { requireSize } from './spool.ts';
+
+/** How often the record may come and go while it is being written. */
+const maxAttempts = 5;
+
+/** Reads the form before anything is locked, once it is known that the caller may do this at all. */
+export async function receiveUpload(attachments: Attachments, arrival: Arrival): Promise<void> {
+  const { request, session, caller, ids, isAlias } = arrival;
+  // In a batch there are no forms; the handler says so.
+  if (request.body.stream === undefined) return;
+  if (isAlias) {
+    // Whom it stands for is not known yet. The alias refuses those who have not said who they are.
+    if (caller.userId === undefined) return;
+  } else {
+    await requireWritable(attachments, { session, caller, ids });
+  }
+  const { bucket, collection } = addressOf(ids);
+  const rules = isAlias ? attachments.rules.general : attachments.rules.of({ bucket, collection });
+  await readUpload(attachments, request, rules.maxSizeBytes);
+}
+
+/** Those who may write the record when it exists, else those who may create it; before anything is sent. */
+async function requireWritable(
+  { host }: Attachments,
+  { session, caller, ids }: Pick<Arrival, 'session' | 'caller' | 'ids'>,
+): Promise<void> {
+  const kind = host.objects.kind('record');
+  const actor = { session, caller };
+  const exists = (await host.objects.find(actor, { kind: 'record', ids })) !== undefined;
+  await requireAllowed(exists ? kind.rules.write : kind.rules.create, caller, session.reader, ids);
+  if (exists || (await host.objects.find(actor, { kind: 'collection', ids })) !== undefined) return;
+  throw new ServiceError('missingParent', { details: { id: ids['collection_id'], resource_name: 'collection' } });
+}
+
+function readUpload({ host, store }: Attachments, request: ServiceRequest, fileBytes: number): Promise<Form> {
+  const limits = {
+    fileBytes,
+    otherBytes: host.settings.get('max_body_size'),
+    json: { maxDepth: host.settings.get('max_json_depth') },
+  };
+  return readForm(request, () => store.spoolFolder(), limits);
+}
+
+/** Stores the file that was received, and gives it to the record. */
+export async function upload(attachments: Attachments, context: Context): Promise<ServiceResponse> {
+  const { request, session, ids } = context;
+  const address = addressOf(ids);
+  const rules = attachments.rules.of(address);
+  await requireWritable(attachments, context);
+  const form = await readUpload(attachments, request, rules.maxSizeBytes);
+  requireSize(form.file.sizeBytes, rules.maxSizeBytes);
+  const { filename, sizeBytes, hash } = form.file;
+  const mimetype =
+    attachments.mimetypes.get(requireExtension(attachments, filename)) ?? cleanMimetype(form.file.mimetype);
+  const asked = storedName(rules, { filename, recordId: address.record, ids: address, now: context.now });
+  const name = await attachments.store.put(asked, { ...form.file, mimetype });
+  const cleanUp = deleteUnlessKept(attachments, session, name);
+  const location = locationOf(attachments, address, name);
+  const attachment = { filename, location, hash, mimetype, size: sizeBytes };
+  const response = await writeRecord(attachments, context, form, attachment);
+  if (response.status >= 400) {
+    await cleanUp();
+    return response;
+  }
+  const { storage } = await session.writer();
+  const replaced = await retireRecord(storage, address, rules.keepsOldFiles ? 'replaced' : undefined);
+  attachments.deletions.afterCommit(session, replaced);
+  await writeLink(storage, address, { location: name, filename, mimetype });
+  return {
+    status: response.status,
+    headers: {
+      ...timestampsOf(response),
+      Location: `${attachments.host.versionPrefix}${recordUri(address)}`,
+    },
+    body: formatJson(attachment),
+  };
+}
+
+/** The extension of a file, in lower case. */
+function requireExtension({ extensions }: Attachments, filename: string): string {
+  const extension = extensionOf(filename);
+  if (extension !== '' && extensions?.has(extension) === false) {
+    throw invalidParameters([
+      { location: 'body', name: 'attachment', description: `files with the extension ${extension} are not accepted` },
+    ]);
+  }
+  return extension;
+}
+
+/**
+ * Makes sure that the file goes when the unit of work is undone. When a commit failed nobody knows whether the record has
+ * the file, so it stays, for `coffer attachments-clean` to find out.
+ *
+ * @returns what deletes it at once
+ */
+function deleteUnlessKept({ deletions }: Attachments, session: Session, name: string): () => Promise<void> {
+  let isDeleted = false;
+  const remove = async (): Promise<void> => {
+    if (isDeleted) return;
+    isDeleted = true;
+    await deletions.delete(name);
+  };
+  session.onAbandon(async (fate) => {
+    if (fate === 'undone') await remove();
+  });
+  return remove;
+}
+
+/** Creates the record or changes it, whichever it takes by the time it is written. */
+async function writeRecord(
+  attachments: Attachments,
+  context: Context,
+  { data = {}, permissions }: Form,
+  attachment: JsonObject,
+): Promise<ServiceResponse> {
+  const { host } = attachments;
+  const { session, ids, request } = context;
+  allowAttachment(attachments, session, recordUri(addressOf(ids)), attachment);
+  const whole: MutableJsonObject = { ...data };
+  setKey(whole, 'attachment', attachment);
+  const value: JsonObject = { data: whole, ...(permissions === undefined ? {} : { permissions }) };
+  for (let attempt = 1; ; attempt++) {
+    const exists = (await host.objects.find(context, { kind: 'record', ids })) !== undefined;
+    const condition = exists ? {} : { 'if-none-match': '*' };
+    const response = await context.dispatch(
+      recordRequest(host.versionPrefix, request, ids, { method: exists ? 'PATCH' : 'PUT', value, condition }),
+    );
+    const asked = request.headers['if-match'] !== undefined || request.headers['if-none-match'] !== undefined;
+    const hasCome = !exists && response.status === 412 && !asked;
+    const hasGone = exists && response.status === 404 && !asked;
+    if ((!hasCome && !hasGone) || attempt === maxAttempts) return response;
+  }
+}
+
+/** Lets the attachment of a record be changed to this in the unit of work; see `changes.ts`. */
+function allowAttachment({ uploaded }: Attachments, session: Session, uri: string, attachment: JsonObject): void {
+  const known = uploaded.get(session) ?? new Map<string, JsonObject>();
+  uploaded.set(session, known.set(uri, attachment));
+}
+
+const ofTheForm: readonly string[] = ['content-length', 'content-encoding', 'transfer-encoding', 'expect'];
+
+/** A request for the record by the same client and under the same conditions. */
+export function recordRequest(
+  versionPrefix: string,
+  request: ServiceRequest,
+  ids: PathIds,
+  { method, value, condition = {} }: { method: string; value: JsonObject; condition?: RequestHeaders },
+): ServiceRequest {
+  const kept = Object.entries(request.headers).filter(([name]) => !ofTheForm.includes(name));
+  const { bucket, collection, record } = addressOf(ids);
+  const path = ['buckets', bucket, 'collections', collection, 'records', record].map(encodeURIComponent).join('/');
+  return {
+    ...request,
+    method,
+    target: `${versionPrefix}/${path}`,
+    headers: {
+      ...Object.fromEntries(kept),
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'response-behavior': 'full',
+      ...condition,
+    },
+    body: RequestBody.ofValue(value),
+  };
+}
+
+/** Those headers of an answer that say when the record was changed. */
+export function timestampsOf({ headers }: ServiceResponse): ResponseHeaders {
+  return Object.fromEntries(
+    ['ETag', 'Last-Modified'].flatMap((name) => {
+      const value = headers[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}

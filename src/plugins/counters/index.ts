@@ -1,0 +1,39 @@
+// `GET /__counters__`: how many objects and tombstones there are, for whoever watches the service.
+import type { JsonObject } from '../../base/json.ts';
+import type { KindCount } from '../../contracts/storage.ts';
+import type { Context } from '../../engine/context.ts';
+import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import { definePlugin } from '../../http/plugin.ts';
+
+const kinds = ['account', 'bucket', 'group', 'collection', 'record', 'history', 'attachments'] as const;
+
+export const counters = definePlugin({
+  name: 'counters',
+  setup({ stores, documentationUrl }) {
+    const handle = async (_context: Context): Promise<ServiceResponse> => {
+      const counts = await stores.storage.reader.countKinds();
+      const body = { objects: amounts(counts, 'objects'), tombstones: amounts(counts, 'tombstones') };
+      return jsonResponse(200, body, { 'Cache-Control': 'no-cache, no-store' });
+    };
+    return {
+      capabilities: {
+        counters_endpoint: { description: 'GET /__counters__ counts all objects.', url: documentationUrl('counters') },
+      },
+      endpoints: [
+        {
+          name: 'counters',
+          path: '/__counters__',
+          isResource: false,
+          ignoresCaller: true,
+          operations: { GET: { id: 'get_counters', handle }, HEAD: { id: 'head_counters', handle } },
+        },
+      ],
+    };
+  },
+});
+
+/** By kind; what there is none of is left out. */
+function amounts(counts: ReadonlyMap<string, KindCount>, what: keyof KindCount): JsonObject {
+  const found = kinds.map((kind) => [kind, counts.get(kind)?.[what] ?? 0] as const);
+  return Object.fromEntries(found.filter(([, amount]) => amount > 0));
+}

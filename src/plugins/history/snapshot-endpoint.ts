@@ -1,0 +1,68 @@
+// `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: a collection as it was.
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { requireAllowed } from '../../engine/access.ts';
+import { anonymous } from '../../engine/caller.ts';
+import type { Context } from '../../engine/context.ts';
+import type { Endpoint } from '../../engine/endpoint.ts';
+import type { ServiceResponse } from '../../engine/exchange.ts';
+import type { Objects } from '../../engine/objects.ts';
+import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
+
+export function snapshotEndpoint(objects: Objects): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => answer(objects, context);
+  const exposes = ['Cache-Control', 'Expires', 'Pragma'];
+  return {
+    name: 'history-snapshot',
+    tag: 'history',
+    path: '/buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}',
+    isResource: true,
+    operations: {
+      GET: { id: 'get_history_snapshot', exposes, handle },
+      HEAD: { id: 'head_history_snapshot', exposes, handle },
+    },
+  };
+}
+
+async function answer(objects: Objects, context: Context): Promise<ServiceResponse> {
+  const { caller, ids, issues, session } = context;
+  const { reader } = session;
+  const records = objects.kind('record');
+  // Whoever may read all records as they are may read them as they were.
+  await requireAllowed(records.rules.readList, caller, reader, ids);
+  const at = parseInstant(ids['timestamp']!);
+  if (at === undefined) {
+    issues.push({ location: 'path', name: 'timestamp', description: 'expected milliseconds since 1970' });
+  }
+  if (at === undefined || issues.length > 0) throw invalidParameters(issues);
+  const collectionId = ids['collection_id']!;
+  const texts = await readSnapshot(
+    {
+      storage: reader.storage,
+      records: records.listKey(ids, anonymous),
+      collections: objects.kind('collection').listKey(ids, anonymous),
+      history: objects.kind('history').listKey(ids, anonymous),
+      collectionId,
+    },
+    at,
+  ).catch(translate);
+  if (texts === undefined) {
+    throw new ServiceError('missingParent', { details: { id: collectionId, resource_name: 'collection' } });
+  }
+  return {
+    status: 200,
+    headers: { 'Cache-Control': 'no-cache, no-store' },
+    body: `{"data":[${texts.join(',')}]}`,
+  };
+}
+
+/** Whole milliseconds that numbers can tell apart. */
+function parseInstant(text: string): number | undefined {
+  if (!/^\d{1,20}$/.test(text)) return undefined;
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+function translate(error: unknown): never {
+  if (!(error instanceof SnapshotTooLarge)) throw error;
+  const message = 'The records are too many for one answer. Page through the history of the bucket instead.';
+  throw new ServiceError('requestTooLarge', { message, cause: error });
+}

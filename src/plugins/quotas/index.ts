@@ -1,0 +1,36 @@
+// Quotas: how much buckets and collections may hold. What they hold is counted in the transaction of every change.
+import { definePlugin } from '../../http/plugin.ts';
+import { QuotaKeeper } from './keeper.ts';
+import { quotaFamilies, QuotaLimits, quotaSettings } from './limits.ts';
+
+export const quotas = definePlugin({
+  name: 'quotas',
+  settings: quotaSettings,
+  families: quotaFamilies,
+  setup({ settings, stores, documentationUrl }) {
+    const { name, abilities } = stores.storage.database;
+    if (!abilities.rollback) {
+      throw new Error(`quotas need a storage that can undo what exceeds them, and ${name} cannot.`);
+    }
+    const keeper = new QuotaKeeper(new QuotaLimits(settings));
+    return {
+      capabilities: {
+        quotas: { description: 'What buckets and collections hold is limited.', url: documentationUrl('quotas') },
+      },
+      subscribers: [
+        {
+          name: 'quotas',
+          on: 'ResourceDeleting',
+          kinds: ['collection'],
+          handle: (deletion, session) => keeper.rememberCollection(deletion, session),
+        },
+        {
+          name: 'quotas',
+          on: 'RequestChanged',
+          kinds: ['bucket', 'group', 'collection', 'record'],
+          handle: (changes, { session }) => keeper.count(changes, session),
+        },
+      ],
+    };
+  },
+});

@@ -1,0 +1,81 @@
+// Sources that are created at start, for services that are to be ready without anybody preparing them.
+import { setTimeout as wait } from 'node:timers/promises';
+import { TransactionConflict } from '../../contracts/errors.ts';
+import { anonymous } from '../../engine/caller.ts';
+import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import { Session } from '../../engine/session.ts';
+import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
+import { targetsOf, type Resource } from './routes.ts';
+import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
+import { ensureTarget, signTarget } from './targets.ts';
+import { writeSource } from './tracking.ts';
+
+const maxAttempts = 8;
+
+/** The plugin acts without having been asked. */
+const noRequest: ServiceRequest = {
+  method: 'PUT',
+  target: '/',
+  headers: {},
+  body: RequestBody.none,
+  origin: '',
+  id: 'signer-start',
+};
+
+/**
+ * Creates the source of a line as far as it is not there: the bucket, and the collection when the line names one.
+ *
+ * @param writers principals that may write to what is created
+ */
+export async function createSource(
+  service: SignerService,
+  resource: Resource,
+  writers: readonly string[],
+): Promise<void> {
+  const { stores, logger } = service.host;
+  for (let attempt = 1; ; attempt++) {
+    const session = new Session(stores, logger);
+    try {
+      await create(service, session, resource, writers);
+      return await session.end(true);
+    } catch (error) {
+      await session.abandon();
+      // Other processes may be starting at the same time.
+      if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
+      await wait(Math.random() * 2 ** attempt);
+    }
+  }
+}
+
+async function create(
+  service: SignerService,
+  session: Session,
+  { source: { bucket, collection } }: Resource,
+  writers: readonly string[],
+): Promise<void> {
+  const { objects } = service.host;
+  const actor = { session, request: noRequest, caller: pluginCaller };
+  const asNew = {
+    attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
+    permissions: () => ({ write: writers }),
+  };
+  const place = { kind: 'bucket', ids: { bucket_id: bucket } };
+  if ((await objects.find(actor, place)) === undefined) await objects.write(actor, place, asNew);
+  if (collection === undefined) return;
+  const source = { bucket, collection };
+  const route = service.routes.from(source);
+  if (route === undefined || (await objects.write(actor, collectionPlace(source), asNew)) === undefined) return;
+  const work = workOn(service, actor, route);
+  await ensureGroups(work, anonymous);
+  for (const target of targetsOf(route)) {
+    await ensureTarget(work, target);
+    await signTarget(work, target);
+  }
+  const { editors, reviewers } = groupUris(source, work.options);
+  await writeSource(work, {
+    status: 'signed',
+    occasions: ['edit', 'signature'],
+    caller: pluginCaller,
+    permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
+  });
+}

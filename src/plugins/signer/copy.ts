@@ -1,0 +1,117 @@
+// Makes the records of one collection those of another, by writing what differs and nothing else.
+import type { StorageReader } from '../../contracts/storage.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
+import { idField } from '../../core/query/fields.ts';
+import { compareLists, readIds, type Difference } from './records.ts';
+import type { CollectionId } from './routes.ts';
+import { recordsOf, type Work } from './service.ts';
+
+/** One write: the attributes of the record, or its deletion. */
+interface CopyStep {
+  readonly id: string;
+  readonly attributes: JsonObject | undefined;
+  /** When it happened where it is copied from; `undefined` when nobody knows any more. */
+  readonly lastModified: number | undefined;
+}
+
+/**
+ * Publishes the records: what was changed since the last time goes over, also when it was changed to what it was.
+ *
+ * @returns what was different
+ */
+export function publishRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
+  return copyRecords(work, from, to, (there, here) => there.lastModified > here.lastModified);
+}
+
+/** Takes records back to what they are elsewhere; those that hold the same are left alone. */
+export function restoreRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
+  return copyRecords(work, from, to, () => false);
+}
+
+/** How two collections differ, with nobody changing either until the end of the request. */
+export async function compareRecords(
+  { actor }: Work,
+  from: CollectionId,
+  to: CollectionId,
+  isTouched: NonNullable<Parameters<typeof compareLists>[1]['isTouched']> = () => false,
+): Promise<Difference> {
+  const { storage } = await actor.session.writer();
+  const lists = { from: recordsOf(from), to: recordsOf(to) };
+  await storage.lock(lists.from);
+  await storage.lock(lists.to);
+  return compareLists(storage, { ...lists, isTouched });
+}
+
+async function copyRecords(
+  work: Work,
+  from: CollectionId,
+  to: CollectionId,
+  isTouched: Parameters<typeof compareRecords>[3],
+): Promise<Difference> {
+  const difference = await compareRecords(work, from, to, isTouched);
+  const { storage } = await work.actor.session.writer();
+  const deletions = await readDeletions(storage, recordsOf(from), difference.removed);
+  await applySteps(work, to, (await storage.resourceTimestamp(recordsOf(to))) ?? 0, [
+    ...difference.put.map(({ id, attributes, lastModified }) => ({ id, attributes, lastModified })),
+    ...difference.removed.map((id) => ({ id, attributes: undefined, lastModified: deletions.get(id) })),
+  ]);
+  return difference;
+}
+
+/** Deletes all records; who follows the collection hears of it by tombstones. */
+export async function removeRecords(work: Work, id: CollectionId): Promise<void> {
+  const { storage } = await work.actor.session.writer();
+  await storage.lock(recordsOf(id));
+  const ids = await readIds(storage, recordsOf(id));
+  const steps = ids.map((record): CopyStep => ({ id: record, attributes: undefined, lastModified: undefined }));
+  await applySteps(work, id, 0, steps);
+}
+
+/**
+ * Copies carry the timestamps of what they are copied from, in their order, as long as those lie above the clock: who
+ * follows the list has seen everything up to there. The others come last and get new ones.
+ */
+async function applySteps(
+  { service, actor }: Work,
+  to: CollectionId,
+  clock: number,
+  steps: readonly CopyStep[],
+): Promise<void> {
+  const timeOf = ({ lastModified = 0 }: CopyStep): number => (lastModified > clock ? lastModified : Infinity);
+  const ordered = steps.toSorted((a, b) => (timeOf(a) === timeOf(b) ? 0 : timeOf(a) - timeOf(b)));
+  for (const step of ordered) {
+    const place = {
+      kind: 'record',
+      ids: { bucket_id: to.bucket, collection_id: to.collection, record_id: step.id },
+    };
+    const { attributes } = step;
+    const lastModified = timeOf(step) === Infinity ? undefined : step.lastModified;
+    if (attributes === undefined) await service.host.objects.remove(actor, place, { lastModified });
+    else
+      await service.host.objects.write(actor, place, { attributes: () => attributes, lastModified, isVerbatim: true });
+  }
+}
+
+const idsAtOnce = 200;
+
+/** When the records were deleted, as far as their tombstones are still there. */
+async function readDeletions(
+  storage: StorageReader,
+  list: ListKey,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>();
+  for (let start = 0; start < ids.length; start += idsAtOnce) {
+    const some = ids.slice(start, start + idsAtOnce);
+    const { entries } = await storage.listAll(list, {
+      filters: [],
+      ids: some,
+      includeDeleted: true,
+      sort: [{ field: idField, direction: 'ascending' }],
+      limit: idsAtOnce,
+    });
+    for (const { id, lastModified } of entries) times.set(id, lastModified);
+  }
+  return times;
+}

@@ -1,0 +1,68 @@
+// Signing: records of a source collection are reviewed, copied to a destination, and signed there, so that clients know
+// that they come from whom they should, through whatever caches.
+import { definePlugin } from '../../http/plugin.ts';
+import { createSource } from './auto-create.ts';
+import { describeResources } from './capability.ts';
+import { OptionsBook } from './options.ts';
+import { Routes } from './routes.ts';
+import { pluginUserId, type SignerService } from './service.ts';
+import { collectionsWithOwnSettings, readFor, signerFamilies, signerSettings } from './settings.ts';
+import { signerSubscribers } from './subscribers.ts';
+
+export const signer = definePlugin({
+  name: 'signer',
+  settings: signerSettings,
+  families: signerFamilies,
+  setup(host) {
+    const { settings, clock } = host;
+    const values = settings.read(signerSettings);
+    const resources = values['signer.resources'];
+    if (resources.length === 0) throw new Error('signer.resources is empty: there is nothing to sign.');
+    const options = new OptionsBook(settings, values, clock);
+    const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
+    // Whatever does not fit is found now, and not at the first signature.
+    for (const { source } of resources) {
+      const { bucket, collection } = source;
+      const named = collection === undefined ? collectionsWithOwnSettings(settings, bucket) : [collection];
+      for (const name of named) options.of({ bucket, collection: name });
+      if (collection === undefined) options.signerOf(source);
+    }
+    const isReviewed = values['signer.to_review_enabled'];
+    return {
+      subscribers: signerSubscribers(service),
+      healthChecks: {
+        signer: async () => {
+          const healthy = await Promise.all(options.signers.map((each) => each.check()));
+          return healthy.every(Boolean);
+        },
+      },
+      capabilities: {
+        signer: {
+          description: 'Records are signed, so that clients know where they come from.',
+          url: host.documentationUrl('signer'),
+          version: settings.get('project_version'),
+          plugin_user_id: pluginUserId,
+          plugin_userid: pluginUserId,
+          group_check_enabled: isReviewed,
+          to_review_enabled: isReviewed,
+          editors_group: values['signer.editors_group'],
+          reviewers_group: values['signer.reviewers_group'],
+          resources: describeResources(settings, values),
+        },
+      },
+      async start() {
+        if (!host.stores.storage.database.abilities.atomicAcrossParents) {
+          host.logger.warn(
+            'The storage does not write several collections at once: for moments, clients may see records that their signature does not fit yet.',
+          );
+        }
+        if (settings.get('readonly')) return;
+        for (const resource of resources) {
+          if (!readFor(settings, values, resource.source, 'auto_create_resources')) continue;
+          const writers = readFor(settings, values, resource.source, 'auto_create_resources_principals');
+          await createSource(service, resource, writers);
+        }
+      },
+    };
+  },
+});

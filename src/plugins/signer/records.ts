@@ -1,0 +1,102 @@
+// The records of whole collections, read in the order of their ids: their canonical text, and how those of one collection
+// differ from those of another. Memory holds one page of a list, and the result.
+import type { StorageReader } from '../../contracts/storage.ts';
+import { entryValue, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import type { SortKey } from '../../core/query/ast.ts';
+import { compareText } from '../../core/query/compare.ts';
+import { idField } from '../../core/query/fields.ts';
+import { positionOf } from '../../core/query/sort.ts';
+import { formatCanonicalJson } from './canonical-json.ts';
+
+const pageSize = 500;
+const sort: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
+
+/** The live objects of a list by their ids. */
+async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
+  for (let last: StoredObject | undefined; ;) {
+    const after = last === undefined ? undefined : positionOf(last, sort);
+    const { entries, more } = await storage.listAll(list, { filters: [], sort, after, limit: pageSize });
+    for (const entry of entries) {
+      if (isTombstone(entry)) continue;
+      last = entry;
+      yield entry;
+    }
+    if (!more || entries.length === 0) return undefined;
+  }
+}
+
+/**
+ * The text that is signed for a list: its live objects by id, and its clock as text.
+ *
+ * @param timestamp of the list
+ */
+export async function formatSignedText(storage: StorageReader, list: ListKey, timestamp: number): Promise<string> {
+  const records: string[] = [];
+  for await (const object of readById(storage, list)) records.push(formatCanonicalJson(entryValue(object)));
+  return `{"data":[${records.join(',')}],"last_modified":"${timestamp}"}`;
+}
+
+/** Ids of the live objects. */
+export async function readIds(storage: StorageReader, list: ListKey): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { id } of readById(storage, list)) ids.push(id);
+  return ids;
+}
+
+/** What has to happen to one list so that it holds what another one holds. */
+export interface Difference {
+  /** Objects of the other list that are missing here, or are not the same here. */
+  readonly put: readonly StoredObject[];
+  /** Ids of those that the other list does not have. */
+  readonly removed: readonly string[];
+}
+
+/** How many objects differ. */
+export function countChanges({ put, removed }: Difference): number {
+  return put.length + removed.length;
+}
+
+/** Length of the objects that differ, as JSON. */
+export function countBytes({ put }: Difference): number {
+  return put.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+}
+
+/**
+ * Compares two lists.
+ *
+ * @param isTouched whether an object of the other list counts as different, although it holds the same, because it was
+ *   written later
+ */
+export async function compareLists(
+  storage: StorageReader,
+  { from, to, isTouched = () => false }: ListPair,
+): Promise<Difference> {
+  const [theirs, ours] = [readById(storage, from), readById(storage, to)];
+  const put: StoredObject[] = [];
+  const removed: string[] = [];
+  let [there, here] = [await next(theirs), await next(ours)];
+  while (there !== undefined || here !== undefined) {
+    const order = there === undefined ? 1 : here === undefined ? -1 : compareText(there.id, here.id);
+    if (order < 0) put.push(there!);
+    else if (order > 0) removed.push(here!.id);
+    else if (isTouched(there!, here!) || !isSame(there!, here!)) put.push(there!);
+    if (order <= 0) there = await next(theirs);
+    if (order >= 0) here = await next(ours);
+  }
+  return { put, removed };
+}
+
+export interface ListPair {
+  readonly from: ListKey;
+  readonly to: ListKey;
+  readonly isTouched?: (from: StoredObject, to: StoredObject) => boolean;
+}
+
+async function next(objects: AsyncGenerator<StoredObject, undefined>): Promise<StoredObject | undefined> {
+  return (await objects.next()).value;
+}
+
+/** Texts differ for values that do not, where another program has written them. */
+function isSame(a: StoredObject, b: StoredObject): boolean {
+  return a.text === b.text || formatCanonicalJson(a.attributes) === formatCanonicalJson(b.attributes);
+}

@@ -1,0 +1,144 @@
+// The setting `signer.resources`: which collections are sources, and where their records go; and which part a collection
+// has in that, asked for at each change.
+import type { Reader, Reading } from '../../settings/readers.ts';
+
+/** A bucket, which stands for all of its collections, or one collection. */
+export interface Place {
+  readonly bucket: string;
+  readonly collection: string | undefined;
+}
+
+/** One line of the setting. */
+export interface Resource {
+  readonly source: Place;
+  readonly preview: Place | undefined;
+  readonly destination: Place;
+}
+
+export interface CollectionId {
+  readonly bucket: string;
+  readonly collection: string;
+}
+
+/** The way of the records of one collection. */
+export interface Route {
+  readonly source: CollectionId;
+  readonly preview: CollectionId | undefined;
+  readonly destination: CollectionId;
+}
+
+const form = 'lines such as /buckets/staging -> /buckets/preview -> /buckets/main';
+const address = /^\/buckets\/([a-zA-Z0-9][a-zA-Z0-9_-]*)(?:\/collections\/([a-zA-Z0-9][a-zA-Z0-9_-]*))?$/;
+
+/** Reads the lines of the setting, or a JSON array of them. */
+export const resourcesReader: Reader<readonly Resource[]> = {
+  form,
+  read(given): Reading<readonly Resource[]> {
+    const resources: Resource[] = [];
+    for (const line of splitLines(given)) {
+      const resource = parseResource(line);
+      if (resource === undefined) return wrong(`${form}; not ${line}`);
+      resources.push(resource);
+    }
+    const uris = resources.flatMap(({ source, preview, destination }) =>
+      [source, preview, destination].flatMap((place) => (place === undefined ? [] : [placeUri(place)])),
+    );
+    const twice = uris.find((uri, index) => uris.indexOf(uri) !== index);
+    return twice === undefined
+      ? { kind: 'value', value: resources }
+      : wrong(`each address once, and not ${twice} twice`);
+  },
+};
+
+function wrong(expected: string): Reading<never> {
+  return { kind: 'wrong', expected };
+}
+
+function splitLines(given: string): readonly string[] {
+  let lines: readonly unknown[] = given.split('\n');
+  try {
+    const parsed: unknown = JSON.parse(given);
+    lines = Array.isArray(parsed) ? parsed : typeof parsed === 'string' ? parsed.split('\n') : lines;
+  } catch {
+    // Lines are no JSON.
+  }
+  return lines.map((line) => String(line).trim()).filter((line) => line !== '');
+}
+
+function parseResource(line: string): Resource | undefined {
+  const places = line.split(/->|;/).map((text) => parsePlace(text.trim()));
+  const [source, second, third] = places;
+  const destination = third ?? second;
+  if (source === undefined || destination === undefined || places.length > 3) return undefined;
+  if (places.some((place) => (place?.collection === undefined) !== (source.collection === undefined))) return undefined;
+  return { source, preview: third === undefined ? undefined : second, destination };
+}
+
+function parsePlace(text: string): Place | undefined {
+  const match = address.exec(text);
+  return match === null ? undefined : { bucket: match[1]!, collection: match[2] };
+}
+
+/** URI of a bucket or a collection. */
+export function placeUri({ bucket, collection }: Place): string {
+  return collection === undefined ? `/buckets/${bucket}` : `/buckets/${bucket}/collections/${collection}`;
+}
+
+/** The preview, where there is one, and the destination. */
+export function targetsOf({ preview, destination }: Route): readonly CollectionId[] {
+  return preview === undefined ? [destination] : [preview, destination];
+}
+
+/** The collection that a URI names, `undefined` for URIs of anything else. */
+export function parseCollectionUri(uri: string): CollectionId | undefined {
+  const { bucket, collection } = parsePlace(uri) ?? {};
+  return bucket === undefined || collection === undefined ? undefined : { bucket, collection };
+}
+
+/** Looks up routes; a line about a collection goes before one about its bucket. */
+export class Routes {
+  readonly resources: readonly Resource[];
+  /** By the address where each line starts, and by those where it leads. */
+  readonly #bySource: ReadonlyMap<string, Resource>;
+  readonly #byTarget: ReadonlyMap<string, Resource>;
+
+  constructor(resources: readonly Resource[]) {
+    this.resources = resources;
+    this.#bySource = new Map(resources.map((resource) => [placeUri(resource.source), resource]));
+    this.#byTarget = new Map(
+      resources.flatMap((resource) =>
+        [resource.preview, resource.destination].flatMap((place) =>
+          place === undefined ? [] : [[placeUri(place), resource] as const],
+        ),
+      ),
+    );
+  }
+
+  /** The route that starts at the collection. */
+  from(id: CollectionId): Route | undefined {
+    return findRoute(this.#bySource, id);
+  }
+
+  /** The route that leads to the collection as its preview or destination. */
+  to(id: CollectionId): Route | undefined {
+    const route = findRoute(this.#byTarget, id);
+    if (route === undefined) return undefined;
+    // The line of a bucket does not apply to collections of it that have a line of their own.
+    const own = this.from(route.source);
+    return own !== undefined && targetsOf(own).some((target) => placeUri(target) === placeUri(id)) ? own : undefined;
+  }
+}
+
+function findRoute(table: ReadonlyMap<string, Resource>, id: CollectionId): Route | undefined {
+  const resource = table.get(placeUri(id)) ?? table.get(placeUri({ bucket: id.bucket, collection: undefined }));
+  return resource === undefined ? undefined : routeOf(resource, id.collection);
+}
+
+function routeOf({ source, preview, destination }: Resource, collection: string): Route {
+  const fill = (place: Place): CollectionId => ({ bucket: place.bucket, collection: place.collection ?? collection });
+  return {
+    source: fill(source),
+    preview: preview === undefined ? undefined : fill(preview),
+    destination: fill(destination),
+  };
+}

@@ -1,0 +1,331 @@
+// Every store of files does the same: what its contract says, and then what is its own.
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
+import { readListing } from '../../src/blobs/s3/listing.ts';
+import { openS3Store } from '../../src/blobs/s3/s3-store.ts';
+import type { BlobPlace, BlobSource, BlobStore } from '../../src/contracts/blobs.ts';
+import { BackendUnavailable } from '../../src/contracts/errors.ts';
+import { sha256 } from '../support/attachments.ts';
+import { S3Server } from '../support/s3-server.ts';
+
+let folder: string;
+let server: S3Server;
+let store: BlobStore;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'coffer-stores-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  server = await S3Server.start();
+});
+afterEach(async () => {
+  await store.close();
+  await server.close();
+});
+
+async function source(content: string): Promise<BlobSource> {
+  const path = join(await store.spoolFolder(), `${randomUUID()}.part`);
+  await writeFile(path, content);
+  return { path, sizeBytes: Buffer.byteLength(content), hash: sha256(content), mimetype: 'text/plain' };
+}
+
+async function put(name: string, content: string): Promise<string> {
+  const from = await source(content);
+  try {
+    return await store.put(name, from);
+  } finally {
+    await rm(from.path);
+  }
+}
+
+async function readBack(name: string): Promise<string | undefined> {
+  const { access } = store;
+  if (access.kind === 'folder') {
+    return (await access.has(name)) ? readFile(join(access.root, name), 'utf8') : undefined;
+  }
+  const answer = await access.fetch(name, { method: 'GET', headers: {} });
+  if (answer?.body === undefined) return undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function listed(): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name } of store.list()) names.push(name);
+  return names.toSorted();
+}
+
+function s3Place(more: Partial<Extract<BlobPlace, { kind: 's3' }>> = {}): Extract<BlobPlace, { kind: 's3' }> {
+  const { endpoint, bucket, region, accessKey, secretKey } = server;
+  const place = { kind: 's3', endpoint, bucket, region, accessKey, secretKey, usesPathStyle: true } as const;
+  return { ...place, acl: undefined, timeoutSeconds: 5, retries: 3, ...more };
+}
+
+const stores: readonly (readonly [string, () => Promise<BlobStore>])[] = [
+  ['a folder', () => openFolderStore({ kind: 'folder', path: join(folder, randomUUID()) })],
+  ['S3', () => Promise.resolve(openS3Store(s3Place()))],
+];
+
+describe.each(stores)('A store in %s', (_name, open) => {
+  beforeEach(async () => {
+    store = await open();
+  });
+
+  it('gives back what was put into it, also when it was put twice from one place.', async () => {
+    const from = await source('content');
+    expect(await store.put('blog/articles/a.txt', from)).toBe('blog/articles/a.txt');
+    expect(await store.put('other.txt', from)).toBe('other.txt');
+    await rm(from.path);
+    expect(await readBack('blog/articles/a.txt')).toBe('content');
+    expect(await readBack('other.txt')).toBe('content');
+    expect(await listed()).toEqual(['blog/articles/a.txt', 'other.txt']);
+  });
+
+  it('keeps empty files.', async () => {
+    await put('empty.txt', '');
+    expect(await readBack('empty.txt')).toBe('');
+  });
+
+  it('writes nothing over.', async () => {
+    expect(await put('a.tar.gz', '1')).toBe('a.tar.gz');
+    expect(await put('a.tar.gz', '2')).toBe('a.tar-1.gz');
+    expect(await put('a.tar.gz', '3')).toBe('a.tar-2.gz');
+    expect(await put('dir.d/plain', '4')).toBe('dir.d/plain');
+    expect(await put('dir.d/plain', '5')).toBe('dir.d/plain-1');
+    expect(await readBack('a.tar.gz')).toBe('1');
+    expect(await readBack('dir.d/plain-1')).toBe('5');
+  });
+
+  it('gives different names to many who ask for one at the same time.', async () => {
+    const names = await Promise.all(Array.from({ length: 8 }, (_, index) => put('same.txt', `content ${index}`)));
+    expect(new Set(names).size).toBe(8);
+    for (const [index, name] of names.entries()) expect(await readBack(name)).toBe(`content ${index}`);
+  });
+
+  it('deletes, also what is not there.', async () => {
+    await put('a.txt', '1');
+    await store.delete('a.txt');
+    await store.delete('a.txt');
+    await store.delete('never/was.txt');
+    expect(await readBack('a.txt')).toBeUndefined();
+    expect(await listed()).toEqual([]);
+  });
+
+  it('tells size and time of each file.', async () => {
+    const before = Date.now();
+    await put('a.txt', 'four');
+    const entries = [];
+    for await (const entry of store.list()) entries.push(entry);
+    expect(entries).toEqual([{ name: 'a.txt', sizeBytes: 4, lastModified: expect.any(Number) }]);
+    expect(Math.abs(entries[0]!.lastModified - before)).toBeLessThan(10_000);
+  });
+
+  it.each([
+    '../out.txt',
+    '/etc/out',
+    'a/../../out',
+    'a//b',
+    '',
+    '.',
+    '.hidden',
+    'a/.hidden',
+    'nul\0.txt',
+    'ä.txt',
+    'a\\b',
+  ])('takes no file called %j.', async (name) => {
+    await expect(put(name, 'x')).rejects.toThrow('no store takes the name');
+  });
+
+  it('checks that it works and leaves nothing behind.', async () => {
+    await store.check();
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe('A store in a folder', () => {
+  let root: string;
+
+  beforeEach(async () => {
+    root = join(folder, randomUUID());
+    await mkdir(root);
+    store = await openFolderStore({ kind: 'folder', path: root });
+  });
+
+  it('neither reads nor deletes nor writes outside of it.', async () => {
+    const outside = join(folder, `outside-${randomUUID()}`);
+    await mkdir(outside);
+    await writeFile(join(outside, 'secret.txt'), 'secret');
+    await symlink(outside, join(root, 'link'));
+    await symlink(join(outside, 'secret.txt'), join(root, 'file.txt'));
+    const { access } = store;
+    if (access.kind !== 'folder') throw new Error('this is a folder');
+    for (const name of ['link/secret.txt', 'file.txt', `../${outside}/secret.txt`, 'a\0', '.', 'link', 'missing']) {
+      expect([name, await access.has(name)]).toEqual([name, false]);
+    }
+    await expect(put('link/new.txt', 'x')).rejects.toThrow('leads out');
+    await expect(store.delete('../x')).rejects.toThrow('not in the store');
+    await store.delete('link/secret.txt');
+    expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
+    expect(await listed()).toEqual([]);
+  });
+
+  it('is created when it is first needed.', async () => {
+    const path = join(folder, randomUUID(), 'deeper');
+    store = await openFolderStore({ kind: 'folder', path });
+    await expect(stat(path)).rejects.toThrow('ENOENT');
+    expect(await listed()).toEqual([]);
+    expect(await readBack('a.txt')).toBeUndefined();
+    await store.delete('a.txt');
+    await put('a.txt', '1');
+    expect(await readBack('a.txt')).toBe('1');
+  });
+
+  it('is opened only where it can be used.', async () => {
+    const file = join(folder, randomUUID());
+    await writeFile(file, 'x');
+    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is no folder');
+    await expect(openFolderStore({ kind: 'folder', path: join(file, 'below') })).rejects.toThrow('ENOTDIR');
+    const missing = { kind: 'folder', path: join(folder, randomUUID()), isReadonly: true } as const;
+    await expect(openFolderStore(missing)).rejects.toThrow('ENOENT');
+  });
+
+  it('lists what was gathered and never stored, and lets it be deleted.', async () => {
+    const from = await source('left behind');
+    const [name = ''] = await listed();
+    expect(name).toMatch(/^\.incoming\/.*\.part$/);
+    await store.delete(name);
+    await expect(stat(from.path)).rejects.toThrow('ENOENT');
+  });
+
+  it('copies what lies on another file system or has no other way.', async () => {
+    // A folder that is no part of the store may be one; the names are taken all the same.
+    const path = join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `coffer-${randomUUID()}`);
+    await writeFile(path, 'from elsewhere');
+    const from = { path, sizeBytes: 14, hash: sha256('from elsewhere'), mimetype: 'text/plain' };
+    expect(await store.put('a.txt', from)).toBe('a.txt');
+    expect(await store.put('a.txt', from)).toBe('a-1.txt');
+    await rm(path);
+    expect(await readBack('a-1.txt')).toBe('from elsewhere');
+  });
+
+  it('is unavailable when the folder has gone.', async () => {
+    const from = await source('x');
+    await rm(root, { recursive: true });
+    await expect(store.put('a.txt', from)).rejects.toBeInstanceOf(BackendUnavailable);
+    await expect(store.check()).rejects.toBeInstanceOf(BackendUnavailable);
+  });
+
+  it('keeps the time at which a file arrived.', async () => {
+    const from = await source('x');
+    await utimes(from.path, 1000, 1000);
+    await store.put('a.txt', from);
+    await rm(from.path);
+    for await (const { lastModified } of store.list()) expect(lastModified).toBe(1_000_000);
+  });
+});
+
+describe('A store in S3', () => {
+  it('stores type and access list.', async () => {
+    store = openS3Store(s3Place({ acl: 'public-read' }));
+    await put('a.txt', '1');
+    expect(server.files.get('a.txt')).toMatchObject({ type: 'text/plain', acl: 'public-read' });
+  });
+
+  it('repeats what failed for a reason that may pass.', async () => {
+    store = openS3Store(s3Place());
+    server.faults = [{ status: 503, code: 'SlowDown' }, 'disconnect', { status: 500, code: 'InternalError' }];
+    await put('a.txt', '1');
+    expect(server.files.get('a.txt')?.bytes.toString()).toBe('1');
+    server.faults = ['disconnect', 'disconnect'];
+    expect(await readBack('a.txt')).toBe('1');
+  });
+
+  it.each([
+    [
+      'refuses',
+      1,
+      [
+        { status: 503, code: 'SlowDown' },
+        { status: 503, code: 'SlowDown' },
+      ],
+      '503',
+    ],
+    ['is silent', 0, ['silence'], 'cannot be reached'],
+    ['breaks off', 1, ['disconnect', 'disconnect'], 'cannot be reached'],
+    ['forbids', 3, [{ status: 403, code: 'AccessDenied' }], '403'],
+  ] as const)('is unavailable when the service %s.', async (_what, retries, faults, message) => {
+    store = openS3Store(s3Place({ retries, timeoutSeconds: 0.1 }));
+    server.faults = [...faults];
+    const failure = await put('a.txt', '1').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(BackendUnavailable);
+    expect(String(failure)).toContain(message);
+    expect(String(failure)).not.toContain(server.secretKey);
+  });
+
+  it('is refused with a wrong key.', async () => {
+    store = openS3Store(s3Place({ secretKey: 'wrong' }));
+    await expect(store.check()).rejects.toThrow('403 (SignatureDoesNotMatch)');
+  });
+
+  it.each(['ignored', 'refused'] as const)('works where conditions are %s.', async (conditions) => {
+    store = openS3Store(s3Place());
+    server.conditions = conditions;
+    expect(await put('a.txt', '1')).toBe('a.txt');
+    expect(await put('a.txt', '2')).toBe('a-1.txt');
+    expect(await readBack('a.txt')).toBe('1');
+  });
+
+  it('lists more than fits into one answer.', async () => {
+    store = openS3Store(s3Place());
+    server.pageSize = 2;
+    const names = ['a', 'b', 'c', 'd/e', 'd/f'];
+    for (const name of names) await put(name, name);
+    expect(await listed()).toEqual(names);
+    // What others have put there may be called anything.
+    server.files.set('odd name+ü&<>.txt', { ...server.files.get('a')! });
+    expect(await listed()).toContain('odd name+ü&<>.txt');
+    await store.delete('odd name+ü&<>.txt');
+    expect(server.files.has('odd name+ü&<>.txt')).toBe(false);
+  });
+
+  it('reads parts, and nothing when nothing is new.', async () => {
+    store = openS3Store(s3Place());
+    await put('a.txt', '0123456789');
+    const { access } = store;
+    if (access.kind !== 'remote') throw new Error('this is remote');
+    const part = await access.fetch('a.txt', { method: 'GET', headers: { range: 'bytes=2-4' } });
+    expect(part).toMatchObject({ status: 206, headers: { 'content-range': 'bytes 2-4/10', 'content-length': '3' } });
+    for await (const chunk of part!.body!) expect(Buffer.from(chunk).toString()).toBe('234');
+    const head = await access.fetch('a.txt', { method: 'HEAD', headers: {} });
+    expect(head).toMatchObject({ status: 200, headers: { 'content-length': '10' }, body: undefined });
+    const etag = head!.headers['etag']!;
+    expect(await access.fetch('a.txt', { method: 'GET', headers: { 'if-none-match': etag } })).toMatchObject({
+      status: 304,
+    });
+    expect(await access.fetch('a.txt', { method: 'GET', headers: { range: 'bytes=99-' } })).toMatchObject({
+      status: 416,
+    });
+    expect(await access.fetch('missing', { method: 'GET', headers: {} })).toBeUndefined();
+  });
+
+  it('has the bucket in the name of the host where that is asked for.', async () => {
+    store = openS3Store(s3Place({ usesPathStyle: false, endpoint: 'http://nowhere.invalid', retries: 0 }));
+    const failure = (await store.check().catch((error: unknown) => error)) as Error;
+    expect(String(failure.cause)).toContain('files.nowhere.invalid');
+  });
+});
+
+describe('A listing', () => {
+  it('may be empty, and its texts may hold entities.', () => {
+    store = openS3Store(s3Place());
+    expect(readListing('<ListBucketResult></ListBucketResult>')).toEqual({ entries: [], next: undefined });
+    expect(readListing('<NextContinuationToken>a&amp;b&#x41;&#66;</NextContinuationToken>').next).toBe('a&bAB');
+  });
+});

@@ -1,0 +1,243 @@
+// Collections as they were at an instant.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
+
+interface Data {
+  readonly data: readonly { readonly id: string; readonly n?: number; readonly last_modified: number }[];
+}
+
+/** One bucket with a collection to look back at. */
+class Past {
+  readonly bucket: string;
+  readonly client: TestClient;
+
+  constructor(client: TestClient, bucket: string) {
+    this.client = client;
+    this.bucket = `/v1/buckets/${bucket}`;
+  }
+
+  get collection(): string {
+    return `${this.bucket}/collections/c`;
+  }
+
+  async do(method: string, path: string, body?: unknown): Promise<number> {
+    const response = await this.client.request(method, path, body === undefined ? {} : { body });
+    expect(response.status).toBeLessThan(300);
+    return Number(response.headers['etag']?.replaceAll('"', ''));
+  }
+
+  put(id: string, n: number): Promise<number> {
+    return this.do('PUT', `${this.collection}/records/${id}`, { data: { n } });
+  }
+
+  delete(id: string): Promise<number> {
+    return this.do('DELETE', `${this.collection}/records/${id}`);
+  }
+
+  get(at: number | string): Promise<TestResponse> {
+    return this.client.request('GET', `${this.bucket}/snapshot/collections/c@${at}`);
+  }
+
+  /** Ids and values, in order: `a1 b2`. */
+  async at(instant: number): Promise<string> {
+    const response = await this.get(instant);
+    expect(response.status).toBe(200);
+    return (response.body as Data).data.map(({ id, n }) => `${id}${n}`).join(' ');
+  }
+}
+
+forEachBackend((backend) => {
+  describe(`snapshots on ${backend.name}`, () => {
+    let service: TestService;
+    let count = 0;
+
+    beforeAll(async () => {
+      service = await backend.start({ settings: { includes: 'history', batch_max_requests: '1000' } });
+    });
+    afterAll(() => service.close());
+
+    async function createPast(): Promise<Past> {
+      const past = new Past(service.asUser('alice'), `b${(count += 1)}`);
+      await past.do('PUT', past.bucket);
+      await past.do('PUT', past.collection);
+      return past;
+    }
+
+    it('show what was there, newest first, as it was.', async () => {
+      const past = await createPast();
+      const first = await past.put('a', 1);
+      const second = await past.put('b', 1);
+      const changed = await past.put('a', 2);
+      const deleted = await past.delete('b');
+      const third = await past.put('c', 1);
+      const again = await past.put('b', 2);
+      expect(await past.at(first - 1)).toBe('');
+      expect(await past.at(first)).toBe('a1');
+      expect(await past.at(second)).toBe('b1 a1');
+      expect(await past.at(changed)).toBe('a2 b1');
+      expect(await past.at(deleted)).toBe('a2');
+      expect(await past.at(third)).toBe('c1 a2');
+      expect(await past.at(again)).toBe('b2 c1 a2');
+      expect(await past.at(again + 1_000_000)).toBe('b2 c1 a2');
+      expect(await past.at(0)).toBe('');
+    });
+
+    it('survive the deletion of the list, tombstones and all.', async () => {
+      const past = await createPast();
+      await past.put('a', 1);
+      const before = await past.put('b', 1);
+      await past.do('DELETE', `${past.collection}/records`);
+      expect(await past.at(before)).toBe('b1 a1');
+      const after = await past.put('a', 3);
+      expect(await past.at(after - 1)).toBe('');
+      expect(await past.at(after)).toBe('a3');
+    });
+
+    it('survive the deletion of the collection, which takes its records along.', async () => {
+      const past = await createPast();
+      await past.put('a', 1);
+      const before = await past.put('b', 1);
+      const gone = await past.do('DELETE', past.collection);
+      expect(await past.at(before)).toBe('b1 a1');
+      expect(await past.at(gone + 1)).toBe('');
+      await past.do('PUT', past.collection);
+      const after = await past.put('a', 2);
+      expect(await past.at(before)).toBe('b1 a1');
+      expect(await past.at(gone + 1)).toBe('');
+      expect(await past.at(after)).toBe('a2');
+    });
+
+    it('leave out what the history does not know any more.', async () => {
+      const past = await createPast();
+      const first = await past.put('a', 1);
+      const second = await past.put('b', 1);
+      await past.put('a', 2);
+      await past.do('DELETE', `${past.bucket}/history`);
+      expect(await past.at(first)).toBe('');
+      expect(await past.at(second)).toBe('b1');
+    });
+
+    it('keep numbers and keys as they came in.', async () => {
+      const past = await createPast();
+      const raw = '{"data":{"n":1.50,"__proto__":12345678901234567890}}';
+      const response = await past.client.request('PUT', `${past.collection}/records/a`, {
+        raw,
+        headers: { 'Content-Type': 'application/json' },
+      });
+      const at = Number(response.headers['etag']?.replaceAll('"', ''));
+      const unchanged = await past.get(at);
+      await past.put('a', 2);
+      const changed = await past.get(at);
+      expect(changed.text).toBe(unchanged.text);
+      expect(changed.text).toContain('{"n":1.50,"__proto__":12345678901234567890,"id":"a"');
+    });
+
+    it('are found for thousands of records, changed, deleted and untouched.', { timeout: 60_000 }, async () => {
+      const past = await createPast();
+      const below = past.collection.slice('/v1'.length);
+      const ids = Array.from({ length: 1200 }, (_, n) => `r${n}`);
+      const batch = async (some: readonly string[], method: string, n: number): Promise<number> => {
+        let last = 0;
+        for (let start = 0; start < some.length; start += 400) {
+          const requests = some.slice(start, start + 400).map((id) => {
+            return { method, path: `${below}/records/${id}`, ...(method === 'PUT' ? { body: { data: { n } } } : {}) };
+          });
+          const { body } = await past.client.request('POST', '/v1/batch', { body: { requests } });
+          const { responses } = body as { responses: readonly { body: { data: { last_modified: number } } }[] };
+          last = responses.at(-1)!.body.data.last_modified;
+        }
+        return last;
+      };
+      const before = await batch(ids, 'PUT', 1);
+      await batch(ids.slice(0, 600), 'PUT', 2);
+      await batch(ids.slice(600, 800), 'DELETE', 0);
+      const { data } = (await past.get(before)).body as Data;
+      expect(data.map(({ id, n }) => `${id}:${n}`)).toEqual(ids.toReversed().map((id) => `${id}:1`));
+      const now = ((await past.get(Number.MAX_SAFE_INTEGER)).body as Data).data;
+      expect(now).toHaveLength(1000);
+    });
+  });
+});
+
+describe('the address of a snapshot', () => {
+  let service: TestService;
+  let past: Past;
+
+  beforeAll(async () => {
+    service = await startTestService({ settings: { includes: 'default_bucket history' } });
+    past = new Past(service.asUser('alice'), 'b');
+    await past.do('PUT', past.bucket);
+    await past.do('PUT', past.collection);
+    await past.put('a', 1);
+  });
+  afterAll(() => service.close());
+
+  it('ends in whole milliseconds.', async () => {
+    for (const wrong of ['abc', '-1', '1.5', '1e3', '%22123%22', '1%205', '1@2']) {
+      const { status, body } = await past.get(wrong);
+      expect([wrong, status]).toEqual([wrong, 400]);
+      expect(body).toMatchObject({ errno: 107, details: [{ location: 'path', name: 'timestamp' }] });
+    }
+    expect((await past.get('99999999999999999999')).status).toBe(200);
+    expect((await past.get('')).status).toBe(404);
+    expect((await past.client.request('GET', `${past.bucket}/snapshot/collections/c`)).status).toBe(404);
+    expect((await past.client.request('POST', `${past.bucket}/snapshot/collections/c@5`)).status).toBe(405);
+  });
+
+  it('is not found where there is no such collection and never was.', async () => {
+    const unknown = await past.client.request('GET', `${past.bucket}/snapshot/collections/none@5`);
+    expect(unknown).toMatchObject({
+      status: 404,
+      body: { errno: 111, details: { id: 'none', resource_name: 'collection' } },
+    });
+    await past.do('PUT', `${past.bucket}/collections/empty`);
+    const snapshot = `${past.bucket}/snapshot/collections/empty@5`;
+    expect(await past.client.request('GET', snapshot)).toMatchObject({ status: 200, body: { data: [] } });
+    await past.do('DELETE', `${past.bucket}/collections/empty`);
+    expect(await past.client.request('GET', snapshot)).toMatchObject({ status: 200, body: { data: [] } });
+  });
+
+  it('works in the personal bucket, and answers HEAD without a body.', async () => {
+    await past.do('PUT', '/v1/buckets/default/collections/c/records/x');
+    const path = `/v1/buckets/default/snapshot/collections/c@${Number.MAX_SAFE_INTEGER}`;
+    expect(await past.client.request('GET', path)).toMatchObject({ status: 200, body: { data: [{ id: 'x' }] } });
+    expect(await past.client.request('HEAD', path)).toMatchObject({ status: 200, text: '' });
+  });
+
+  it('is for those who may read the records of the collection.', async () => {
+    const at = Number.MAX_SAFE_INTEGER;
+    const bob = service.asUser('bob');
+    const statuses = async (bucket: string): Promise<readonly number[]> => {
+      const path = `/v1/buckets/${bucket}/snapshot/collections/c@${at}`;
+      return [(await bob.request('GET', path)).status, (await service.request('GET', path)).status];
+    };
+    expect(await statuses('b')).toEqual([403, 401]);
+    expect(await statuses('none')).toEqual([403, 401]);
+    expect((await bob.request('GET', `${past.bucket}/snapshot/collections/c@abc`)).status).toBe(403);
+    for (const permission of ['read', 'write']) {
+      for (const place of ['bucket', 'collection'] as const) {
+        await past.do('PATCH', past[place], { permissions: { [permission]: ['system.Everyone'] } });
+        expect(await statuses('b')).toEqual([200, 200]);
+        await past.do('PATCH', past[place], { permissions: { [permission]: [] } });
+        expect(await statuses('b')).toEqual([403, 401]);
+      }
+    }
+    await past.do('PATCH', `${past.collection}/records/a`, { permissions: { read: ['system.Everyone'] } });
+    await past.do('PATCH', past.collection, { permissions: { 'record:create': ['system.Everyone'] } });
+    expect(await statuses('b')).toEqual([403, 401]);
+  });
+
+  it('is for those whom the settings let read all records.', async () => {
+    const open = await startTestService({
+      settings: { includes: 'history', record_read_principals: 'system.Everyone' },
+    });
+    const alice = open.asUser('alice');
+    await alice.request('PUT', '/v1/buckets/b');
+    await alice.request('PUT', '/v1/buckets/b/collections/c');
+    expect((await open.request('GET', '/v1/buckets/b/snapshot/collections/c@5')).status).toBe(200);
+    expect((await open.request('GET', '/v1/buckets/b/history')).status).toBe(401);
+    expect((await open.request('GET', '/v1/buckets/none/snapshot/collections/c@5')).status).toBe(404);
+    await open.close();
+  });
+});

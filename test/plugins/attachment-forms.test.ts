@@ -1,0 +1,274 @@
+// Forms that are not as they should be: each gets an answer, none leaves anything behind, and the service goes on.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { authorizationOf, startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
+import { boundary, FileFolder, form, formBytes, upload, type FormPart } from '../support/attachments.ts';
+
+const path = '/v1/buckets/b/collections/c/records/r/attachment';
+const file: FormPart = { name: 'attachment', filename: 'a.txt', type: 'text/plain', content: 'hello' };
+const maxBytes = 1_000_000;
+
+let folder: FileFolder;
+let service: TestService;
+let alice: TestClient;
+
+beforeAll(async () => {
+  folder = await FileFolder.create();
+  service = await startTestService({
+    settings: {
+      includes: 'attachments',
+      bucket_create_principals: 'system.Authenticated',
+      max_body_size: '100000',
+      max_json_depth: '10',
+      header_timeout_seconds: '1',
+      body_timeout_seconds: '2',
+      'attachment.base_path': folder.path,
+      'attachment.max_size_bytes': String(maxBytes),
+    },
+  });
+  alice = service.asUser('alice');
+  await alice.request('PUT', '/v1/buckets/b');
+  await alice.request('PUT', '/v1/buckets/b/collections/c');
+});
+afterAll(async () => {
+  await service.close();
+  await folder.remove();
+});
+beforeEach(() => async () => {
+  await alice.request('DELETE', '/v1/buckets/b/collections/c/records/r');
+  expect(folder.names).toEqual([]);
+});
+
+interface Refusal {
+  readonly name: string;
+  readonly parts?: readonly FormPart[];
+  readonly raw?: string | Buffer;
+  readonly type?: string;
+  readonly status?: number;
+  readonly errno: number;
+  readonly details?: unknown;
+}
+
+const part = (head: string, content = ''): string => `--${boundary}\r\n${head}\r\n\r\n${content}\r\n`;
+const end = `--${boundary}--\r\n`;
+const disposition = 'Content-Disposition: form-data; name="attachment"; filename="a.txt"';
+const aboutBody = [{ location: 'body', name: 'attachment' }];
+
+const refusals: readonly Refusal[] = [
+  { name: 'without file', parts: [{ name: 'data', content: '{}' }], errno: 109, details: aboutBody },
+  { name: 'with nothing in it', parts: [], errno: 109, details: aboutBody },
+  {
+    name: 'with another part',
+    parts: [file, { name: 'other', content: 'x' }],
+    errno: 109,
+    details: [{ name: 'other' }],
+  },
+  { name: 'with another file', parts: [file, { ...file, name: 'other' }], errno: 109, details: [{ name: 'other' }] },
+  { name: 'with a part called __proto__', parts: [file, { name: '__proto__', content: '{}' }], errno: 109 },
+  { name: 'with two files', parts: [file, file], errno: 109, details: aboutBody },
+  {
+    name: 'with data twice',
+    parts: [file, { name: 'data', content: '{}' }, { name: 'data', content: '{}' }],
+    errno: 109,
+  },
+  {
+    name: 'with data that is no JSON',
+    parts: [file, { name: 'data', content: '{' }],
+    errno: 109,
+    details: [{ name: 'data' }],
+  },
+  { name: 'with data that is a list', parts: [file, { name: 'data', content: '[]' }], errno: 109 },
+  {
+    name: 'with data as a file',
+    parts: [file, { ...file, name: 'data', content: '{}' }],
+    errno: 109,
+    details: [{ name: 'data' }],
+  },
+  { name: 'with permissions as a file', parts: [{ ...file, name: 'permissions', content: '{}' }, file], errno: 109 },
+  {
+    name: 'with data that is nested too deeply',
+    parts: [file, { name: 'data', content: '{"a":'.repeat(50) }],
+    errno: 109,
+  },
+  { name: 'with unknown permissions', parts: [file, { name: 'permissions', content: '{"fly":[]}' }], errno: 107 },
+  {
+    name: 'with data that is too long',
+    parts: [file, { name: 'data', content: `{"a":"${'x'.repeat(100_000)}"}` }],
+    status: 413,
+    errno: 113,
+  },
+  {
+    name: 'with a file that is no file',
+    parts: [{ name: 'attachment', content: 'x' }],
+    errno: 107,
+    details: aboutBody,
+  },
+  { name: 'with a file without name', parts: [{ ...file, filename: '' }], errno: 107, details: aboutBody },
+  {
+    name: 'with a file whose name is a path only',
+    parts: [{ ...file, filename: '../..' }],
+    errno: 107,
+    details: aboutBody,
+  },
+  {
+    name: 'with a file of bytes without name',
+    raw: part('Content-Disposition: form-data; name="attachment"\r\nContent-Type: application/octet-stream', 'x') + end,
+    errno: 107,
+  },
+  {
+    name: 'with an extension that is not accepted',
+    parts: [{ ...file, filename: 'a.EXE' }],
+    errno: 107,
+    details: aboutBody,
+  },
+  {
+    name: 'with a file that is too large',
+    parts: [{ ...file, content: Buffer.alloc(maxBytes + 1) }],
+    errno: 107,
+    details: aboutBody,
+  },
+  {
+    name: 'with thousands of parts',
+    parts: Array.from({ length: 5000 }, () => ({ name: 'data', content: '{}' })),
+    errno: 109,
+  },
+  { name: 'with thousands of parts without name', raw: part('X: y').repeat(5000) + end, errno: 109 },
+  { name: 'with huge headers', raw: part(`X: ${'y'.repeat(500_000)}\r\n${disposition}`, 'x') + end, errno: 109 },
+  { name: 'with thousands of headers', raw: part(`${'X: y\r\n'.repeat(5000)}${disposition}`, 'x') + end, errno: 109 },
+  { name: 'with a long preamble', raw: 'x'.repeat(3_000_000) + formBytes([file]).toString(), status: 413, errno: 113 },
+  { name: 'without end', raw: part(disposition, 'x'), errno: 107 },
+  { name: 'without end of its headers', raw: `--${boundary}\r\n${disposition}`, errno: 107 },
+  { name: 'that is empty', raw: '', errno: 107 },
+  {
+    name: 'that is noise',
+    raw: Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256)),
+    errno: 107,
+  },
+  { name: 'with another boundary', raw: formBytes([file]), type: 'multipart/form-data; boundary=another', errno: 107 },
+  { name: 'without boundary', raw: formBytes([file]), type: 'multipart/form-data', errno: 107 },
+  { name: 'of another kind', raw: formBytes([file]), type: `multipart/mixed; boundary=${boundary}`, errno: 107 },
+  { name: 'that is not one', raw: 'a=b', type: 'application/x-www-form-urlencoded', errno: 107 },
+];
+
+describe('A form', () => {
+  it.each(refusals)('$name is refused.', async ({ parts, raw, type, status = 400, errno, details }) => {
+    const headers = { 'Content-Type': type ?? `multipart/form-data; boundary=${boundary}` };
+    const sent = parts === undefined ? { raw: raw ?? '', headers } : form(parts);
+    const answer = await alice.request('POST', path, sent);
+    expect(answer).toMatchObject({ status, body: { code: status, errno } });
+    if (details !== undefined) expect(answer.body).toMatchObject({ details });
+    expect((await alice.request('GET', '/v1/buckets/b/collections/c/records')).body).toEqual({ data: [] });
+    // The connection, or another one, goes on.
+    expect((await alice.request('GET', '/v1/buckets/b')).status).toBe(200);
+  });
+
+  it('is accepted with its parts in any order, with preamble and epilogue, and in small pieces.', async () => {
+    const parts = [{ name: 'data', content: '{"a":1}' }, { name: 'permissions', content: '{"read":["x"]}' }, file];
+    const bytes = Buffer.concat([Buffer.from('before\r\n'), formBytes(parts), Buffer.from('after')]);
+    const type = `Multipart/Form-Data; boundary="${boundary}"`;
+    const socket = await open(`Content-Type: ${type}\r\nTransfer-Encoding: chunked`);
+    for (let at = 0; at < bytes.length; at += 3) {
+      const piece = bytes.subarray(at, at + 3);
+      socket.write(`${piece.length.toString(16)}\r\n`);
+      socket.write(piece);
+      socket.write('\r\n');
+    }
+    socket.write('0\r\n\r\n');
+    expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 201 /);
+    const record = await alice.request('GET', '/v1/buckets/b/collections/c/records/r');
+    expect(record.body).toMatchObject({ data: { a: 1, attachment: { size: 5 } }, permissions: { read: ['x'] } });
+  });
+
+  it('is given up when its client has gone.', async () => {
+    const head = `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 500000`;
+    for (const sent of ['', `--${boundary}`, part(disposition, 'x'.repeat(100_000)).slice(0, -2)]) {
+      const socket = await open(head);
+      socket.write(sent);
+      // Something of the file is there, or will be in a moment.
+      if (sent.length > 1000) await expect.poll(() => folder.names.length).toBe(1);
+      socket.destroy();
+      await expect.poll(() => folder.names).toEqual([]);
+    }
+  });
+
+  it('is given up when nothing more comes of it.', async () => {
+    const socket = await open(`Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 500000`);
+    socket.write(part(disposition, 'x'.repeat(1000)).slice(0, -2));
+    await expect.poll(() => folder.names.length).toBe(1);
+    expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 408 /);
+    await expect.poll(() => folder.names).toEqual([]);
+  });
+
+  it('is answered before it has ended when it is too large already, and what follows does no harm.', async () => {
+    const socket = await open(`Content-Type: multipart/form-data; boundary=${boundary}\r\nTransfer-Encoding: chunked`);
+    const piece = Buffer.alloc(65_536, 'x');
+    const send = (bytes: Buffer): boolean =>
+      socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]));
+    send(Buffer.from(part(disposition).slice(0, -2)));
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    for (let sent = 0; answer === '' && sent < 1000; sent++) if (!send(piece)) await once(socket, 'drain');
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toContain('larger than 1000000 bytes');
+    // The rest passes, and the connection can be used again.
+    for (let sent = 0; sent < 20; sent++) if (!send(piece)) await once(socket, 'drain');
+    answer = '';
+    socket.write('0\r\n\r\nGET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => answer).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+  });
+
+  it('is not read for those who may not send it.', async () => {
+    const head = `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 100000000`;
+    const socket = await open(head, authorizationOf('bob'));
+    expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 403 /);
+    socket.destroy();
+    expect(await readAnswer(await open(head, 'Basic nonsense'))).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('is waited for before its client asks whether to go on.', async () => {
+    const bytes = formBytes([file]);
+    const type = `multipart/form-data; boundary=${boundary}`;
+    const socket = await open(`Content-Type: ${type}\r\nContent-Length: ${bytes.length}\r\nExpect: 100-continue`);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toMatch(/^HTTP\/1.1 100 /);
+    socket.write(bytes);
+    expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 201 /);
+  });
+
+  it('keeps nobody else from writing while it arrives.', async () => {
+    const bytes = formBytes([file]);
+    const socket = await open(
+      `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${bytes.length}`,
+    );
+    socket.write(bytes.subarray(0, -10));
+    await expect.poll(() => folder.names.length).toBe(1);
+    expect((await upload(alice, '/buckets/b/collections/c/records/other')).status).toBe(201);
+    expect((await alice.request('DELETE', '/v1/buckets/b/collections/c/records/other')).status).toBe(200);
+    socket.write(bytes.subarray(-10));
+    expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 201 /);
+  });
+});
+
+/** Sends the beginning of an upload. */
+async function open(head: string, authorization: string = authorizationOf('alice')): Promise<Socket> {
+  const { port } = new URL(service.origin);
+  const socket = connect(Number(port), '127.0.0.1');
+  // The service may end it in the middle of what is sent.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n${head}\r\n\r\n`);
+  return socket;
+}
+
+async function readAnswer(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) {
+    text += String(chunk);
+    const length = /content-length: (\d+)/i.exec(text)?.[1];
+    const start = text.indexOf('\r\n\r\n') + 4;
+    if (start > 3 && text.length - start >= Number(length ?? 0)) break;
+  }
+  return text;
+}

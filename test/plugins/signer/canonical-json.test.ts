@@ -1,0 +1,74 @@
+// Canonical JSON: the same value has the same text, whoever wrote it.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseJson, type JsonValue } from '../../../src/base/json.ts';
+import { formatCanonicalJson, holdsFloat } from '../../../src/plugins/signer/canonical-json.ts';
+
+const canonical = (text: string): string => formatCanonicalJson(parseJson(text));
+
+describe('Canonical JSON', () => {
+  it.each([
+    ['{ "b": 1, "a": [ true, null ] }', '{"a":[true,null],"b":1}'],
+    ['{"b":{"d":1,"c":2},"a":{}}', '{"a":{},"b":{"c":2,"d":1}}'],
+    ['{"é":"ñ","z":"日本"}', String.raw`{"z":"\u65e5\u672c","\u00e9":"\u00f1"}`],
+    ['"😀"', String.raw`"\ud83d\ude00"`],
+    [String.raw`"\u00E9\/\t\u0001\u007f\""`, `"\\u00e9/\\t\\u0001\u007f\\""`],
+    ['12345678901234567890', '12345678901234567890'],
+    ['-9007199254740993', '-9007199254740993'],
+    ['-0', '0'],
+    ['1.0', '1'],
+    ['1.50', '1.5'],
+    ['1e2', '100'],
+    ['1E21', '1e+21'],
+    ['0.0000001', '1e-7'],
+    ['-0.0', '0'],
+    ['{"__proto__":1,"constructor":2,"10":3,"9":4}', '{"10":3,"9":4,"__proto__":1,"constructor":2}'],
+  ])('%s is %s.', (given, expected) => {
+    expect(canonical(given)).toBe(expected);
+  });
+
+  it('sorts keys by code point, so that characters beyond the basic plane come last.', () => {
+    expect(canonical('{"😀":1,"\uffee":2}')).toBe(String.raw`{"\uffee":2,"\ud83d\ude00":1}`);
+  });
+
+  it('is JSON of the same value, in ASCII, whatever the order of keys.', () => {
+    const withoutNegativeZero = (_key: string, value: unknown): unknown => (Object.is(value, -0) ? 0 : value);
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (given) => {
+        const value = JSON.parse(JSON.stringify(given), withoutNegativeZero) as JsonValue;
+        const text = formatCanonicalJson(value);
+        expect(text).toMatch(/^[\x20-\x7f]*$/);
+        expect(JSON.parse(text)).toEqual(value);
+        expect(formatCanonicalJson(reversed(value))).toBe(text);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('Numbers that are no integers', () => {
+  it.each([
+    ['1', false],
+    ['12345678901234567890', false],
+    ['"1.5"', false],
+    ['{"a":[1,{"b":2}]}', false],
+    ['1.5', true],
+    ['1.0', true],
+    ['1e3', true],
+    ['1e+21', true],
+    ['{"a":[1,{"b":2.5}]}', true],
+  ])('%s: %s.', (given, expected) => {
+    expect(holdsFloat(parseJson(given))).toBe(expected);
+  });
+});
+
+/** The same value with keys in another order. */
+function reversed(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, member]) => [key, reversed(member as JsonValue)]),
+  );
+}

@@ -1,0 +1,53 @@
+// The page docs/conformance.md: every statement with the tests that prove it.
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pending } from './pending.ts';
+import { chapters, type Chapter } from './statements.ts';
+import { projectRoot, readTags, type Tag } from './tags.ts';
+
+/** Path of the page from the root of the project. */
+export const pageFile = 'docs/conformance.md';
+
+const introduction = `# Conformance
+
+<!-- Written by scripts/write-docs.mjs from test/statements and from the tags of tests. -->
+
+What the founding specification of the protocol says, statement by statement, as Coffer behaves without further
+settings, and the tests that prove it. Where tests run on several backends, they prove it on each of them. A test that is
+added or renamed changes this page: run \`node scripts/write-docs.mjs\`.
+`;
+
+/** Number as it stands in tags and on the page. */
+export function formatNumber(number: number): string {
+  return `S-${String(number).padStart(3, '0')}`;
+}
+
+/** The page as it should be. */
+export function formatPage(): string {
+  const tags = readTags();
+  return `${introduction}${chapters.map((chapter) => formatChapter(chapter, tags)).join('')}`;
+}
+
+/** Writes the page. */
+export function writePage(): void {
+  writeFileSync(path.join(projectRoot, pageFile), formatPage());
+}
+
+function formatChapter({ number, title, statements }: Chapter, tags: readonly Tag[]): string {
+  const rows = Object.entries(statements).map(([key, sentence]) => {
+    const statement = Number(key);
+    const proofs = [...new Set(tags.filter(({ numbers }) => numbers.includes(statement)).map(formatProof))];
+    const reason = pending.get(statement);
+    const proof = proofs.length > 0 ? proofs.join('<br>') : `not proved: ${reason ?? 'no test'}`;
+    return `| ${formatNumber(statement)} | ${sentence} | ${proof} |\n`;
+  });
+  return `\n## ${number}. ${title}\n\n| No. | Statement | Proved by |\n|---|---|---|\n${rows.join('')}`;
+}
+
+function formatProof({ file, test = '' }: Tag): string {
+  const shown = test
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/[|*_`[\]]/g, '\\$&');
+  return `${shown} ([${path.posix.basename(file)}](../${file}))`;
+}
