@@ -3,7 +3,7 @@
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { checkHooks } from './guard.ts';
 import { Notifier } from './notifier.ts';
-import { changeEvent } from './occasion.ts';
+import { changeEvent, occasionOf } from './occasion.ts';
 import { emailerSettings } from './settings.ts';
 
 export const emailer = definePlugin({
@@ -44,6 +44,7 @@ export const emailer = definePlugin({
           handle: ({ timestamp, changes, request }) =>
             notifier.notify({ event: changeEvent, timestamp, changes, request }),
         },
+        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(occasionOf(event)) },
       ],
       stop: () => notifier.close(settings.get('mail.timeout_seconds') * 1000),
     };

@@ -1,5 +1,7 @@
 // What a mail is about: one object that was changed, or of which a plugin tells by an event of its own. Gives filters and
 // placeholders their values.
+import { formatJson } from '../../base/json.ts';
+import type { NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
 import type { Change } from '../../engine/kind.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
@@ -14,6 +16,21 @@ export interface Occasion {
   readonly request: ServiceRequest;
   /** What else the event tells. */
   readonly more?: ReadonlyMap<string, string>;
+}
+
+/** What is told by an event of another plugin, such as `ReviewRequested`; its payload can be shown. */
+export function occasionOf({ name, payload, changes, request }: NamedEvent): Occasion {
+  const { timestamp } = payload;
+  const texts = Object.entries(payload).map(([key, value]): [string, string] => {
+    return [key, typeof value === 'string' ? value : formatJson(value)];
+  });
+  return {
+    event: name,
+    timestamp: typeof timestamp === 'number' ? timestamp : 0,
+    changes: changes.filter(({ kind }) => kind === 'collection' || kind === 'record'),
+    request,
+    more: new Map(texts),
+  };
 }
 
 /** The event of each change of an object. */
