@@ -29,7 +29,8 @@ export interface HookRules {
 
 const defaultSubject = '{action} {uri}';
 const maxTemplateChars = 10_000;
-const maxSubjectChars = 500;
+/** Of a subject, before and after its placeholders are filled. */
+export const maxSubjectChars = 500;
 
 /** The hooks of an object; `undefined` when it does not have the attribute at all. */
 export function readHooks(attributes: JsonObject, rules: HookRules, complain: Complain): readonly Hook[] | undefined {

@@ -8,7 +8,7 @@ import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
 import type { Change } from '../../engine/kind.ts';
 import { addressOf, isAddress } from './addresses.ts';
 import { Background } from './background.ts';
-import { readHooks, type Hook, type HookRules } from './hooks.ts';
+import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';
 import { matchesAll, placeholdersOf, type Occasion } from './occasion.ts';
 import { fillTemplate, type Placeholders } from './template.ts';
 
@@ -141,7 +141,7 @@ function ownState({ kind, old, new: entry }: Change, wanted: string): StoredObje
 function write({ subject, template, sender }: Hook, to: readonly string[], placeholders: Placeholders): MailMessage {
   return {
     to,
-    subject: fillTemplate(subject, placeholders),
+    subject: fillTemplate(subject, placeholders).slice(0, maxSubjectChars),
     text: fillTemplate(template, placeholders),
     ...(sender === undefined ? {} : { sender }),
   };

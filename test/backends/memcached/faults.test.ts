@@ -98,7 +98,7 @@ describe('A memcached server', () => {
   it('that is none of memcached is refused.', async () => {
     const other = createServer((socket) => {
       socket.on('error', () => {});
-      socket.end(`${'x'.repeat(5000)}`);
+      socket.end('x'.repeat(5000));
     });
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
