@@ -1,13 +1,14 @@
 // Configurations as deployments of Kinto have them: they load as they are, and whatever has no meaning here is named.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { builtInPlugins } from '../../src/app/plugins.ts';
+import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import type { SettingsFamily } from '../../src/settings/families.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { folderWith, problemsOf } from './helpers.ts';
 
 const file = new URL('kinto-26.ini', import.meta.url);
+const builtInPlugins = await loadAllBuiltIn();
 const tables = builtInPlugins.map((plugin) => plugin.settings ?? {});
 const families: readonly SettingsFamily[] = builtInPlugins.flatMap((plugin) => plugin.families ?? []);
 
