@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createViteServer } from 'vitest/node';
-import { builtInPlugins } from '../dist/app/plugins.js';
+import { loadAllBuiltIn } from '../dist/app/built-in-plugins.js';
 import { formatPolicyReference } from '../dist/app/policy-reference.js';
 import { formatReference } from '../dist/settings/docs.js';
 
-const pages = { 'settings.md': formatReference(builtInPlugins), 'policies.md': formatPolicyReference() };
+const pages = { 'settings.md': formatReference(await loadAllBuiltIn()), 'policies.md': formatPolicyReference() };
 
 const folder = new URL('../docs/reference/', import.meta.url);
 mkdirSync(folder, { recursive: true });

@@ -8,6 +8,7 @@ import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openModule } from './backend-modules.ts';
+import { openMemcachedCache } from './memcached.ts';
 import { PostgresqlOpener, postgresqlUrl } from './postgresql.ts';
 import { openRedis, openRedisCache, redisPlace } from './redis.ts';
 
@@ -25,6 +26,14 @@ export interface OpenBackends extends OpenStores {
 
 const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 type BuiltIn = (typeof builtIn)[number];
+
+/** Short-lived values may be kept where objects must not. */
+const builtInCaches = [...builtIn, 'memcached'] as const;
+type BuiltInCache = (typeof builtInCaches)[number];
+
+function isBuiltInCache(name: string): name is BuiltInCache {
+  return builtInCaches.some((known) => known === name);
+}
 
 function isBuiltIn(name: string): name is BuiltIn {
   return builtIn.some((known) => known === name);
@@ -63,7 +72,7 @@ export class BackendOpener {
   }
 
   cacheContext(): CacheContext {
-    return { ...this.#contextOf('cache'), openBuiltIn: async (name) => this.#openCache(requireBuiltIn(name)) };
+    return { ...this.#contextOf('cache'), openBuiltIn: async (name) => this.#openCache(requireBuiltInCache(name)) };
   }
 
   #contextOf(kind: BackendContext['kind']): BackendContext {
@@ -99,15 +108,16 @@ export class BackendOpener {
   }
 
   openCache(name: string): Promise<CacheBackend> {
-    if (isBuiltIn(name)) return this.#openCache(name);
+    if (isBuiltInCache(name)) return this.#openCache(name);
     const module = { setting: 'cache_backend', name, exported: 'openCache' } as const;
     return openModule(module, (open) => open(this.cacheContext()));
   }
 
-  #openCache(name: BuiltIn): Promise<CacheBackend> {
+  #openCache(name: BuiltInCache): Promise<CacheBackend> {
     if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
     if (name === 'postgresql') return this.#postgresql.openCache();
     if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
+    if (name === 'memcached') return openMemcachedCache(this.#settings, this.#clock);
     return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
@@ -123,6 +133,13 @@ export type OpenDatabase = Required<BackendParts>;
 
 function requireBuiltIn(name: string): BuiltIn {
   if (!isBuiltIn(name)) throw new Error(`there is no built-in backend ${name}; there are ${builtIn.join(', ')}.`);
+  return name;
+}
+
+function requireBuiltInCache(name: string): BuiltInCache {
+  if (!isBuiltInCache(name)) {
+    throw new Error(`there is no built-in cache ${name}; there are ${builtInCaches.join(', ')}.`);
+  }
   return name;
 }
 

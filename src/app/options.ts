@@ -79,7 +79,8 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> 
     json: { maxDepth: settings.get('max_json_depth') },
     bodyLimitBytes: settings.get('max_body_size'),
     headerLimitBytes: settings.get('max_header_size'),
-    headersTimeoutSeconds: settings.get('header_timeout_seconds'),
+    // Headers that may take longer than the request would switch the limit of the request off.
+    headersTimeoutSeconds: Math.min(settings.get('header_timeout_seconds'), settings.get('body_timeout_seconds')),
     requestTimeoutSeconds: settings.get('body_timeout_seconds'),
     silenceTimeoutSeconds: settings.get('request_timeout_seconds'),
     idleTimeoutSeconds: settings.get('idle_timeout_seconds'),

@@ -1,37 +1,8 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
-import { accounts } from '../plugins/accounts/index.ts';
-import { admin } from '../plugins/admin/index.ts';
-import { attachments } from '../plugins/attachments/index.ts';
-import { changes } from '../plugins/changes/index.ts';
-import { counters } from '../plugins/counters/index.ts';
-import { defaultBucket } from '../plugins/default-bucket/index.ts';
-import { flush } from '../plugins/flush/index.ts';
-import { history } from '../plugins/history/index.ts';
-import { openid } from '../plugins/openid/index.ts';
-import { prometheus } from '../plugins/prometheus/index.ts';
-import { quotas } from '../plugins/quotas/index.ts';
-import { signer } from '../plugins/signer/index.ts';
-import { statsd } from '../plugins/statsd/index.ts';
 import type { Settings } from '../settings/settings.ts';
+import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
 import { loadModule, messageOf } from './modules.ts';
-
-/** Those that come with the software, by whose names `includes` asks for them. */
-export const builtInPlugins: readonly Plugin[] = [
-  accounts,
-  admin,
-  attachments,
-  changes,
-  counters,
-  defaultBucket,
-  flush,
-  history,
-  openid,
-  prometheus,
-  quotas,
-  signer,
-  statsd,
-];
 
 /**
  * The included plugins, each once, in the order of the setting and then of the list.
@@ -40,11 +11,11 @@ export const builtInPlugins: readonly Plugin[] = [
  */
 export async function findPlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
   const included: Plugin[] = [];
-  for (const name of settings.get('includes')) included.push(await findPlugin(name));
-  if (settings.get('flush_endpoint_enabled')) included.push(flush);
+  const names = [...settings.get('includes'), ...(settings.get('flush_endpoint_enabled') ? ['flush'] : [])];
+  for (const name of names) included.push(await findPlugin(name));
   const plugins = [...new Set([...included, ...further])];
-  const names = plugins.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const own = plugins.map(({ name }) => name);
+  const twice = own.find((name, index) => own.indexOf(name) !== index);
   if (twice !== undefined) throw new Error(`Two plugins have the name ${twice}.`);
   return plugins;
 }
@@ -67,14 +38,15 @@ export async function setUpPlugins(plugins: readonly Plugin[], host: PluginHost)
 }
 
 async function findPlugin(name: string): Promise<Plugin> {
-  const known = builtInPlugins.find((candidate) => candidate.name === name);
+  const known = await loadBuiltIn(name);
   if (known !== undefined) return known;
   let module: Record<string, unknown>;
   try {
     module = await loadModule(name);
   } catch (error) {
-    const names = builtInPlugins.map((candidate) => candidate.name).join(', ');
-    throw new Error(`includes names ${name}, which is none of ${names}. ${messageOf(error)}`, { cause: error });
+    throw new Error(`includes names ${name}, which is none of ${builtInNames.join(', ')}. ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   for (const candidate of [module['default'], module['plugin']]) if (isPlugin(candidate)) return candidate;
   throw new Error(

@@ -8,10 +8,12 @@ import { copyCommand } from './commands/copy.ts';
 import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
+import { importCommand } from './commands/import.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
 import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
+import { sendEmailCommand } from './commands/send-email.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
@@ -45,10 +47,12 @@ function createProgram(): Command {
     flushCacheCommand(),
     purgeDeletedCommand(),
     copyCommand(),
+    importCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
     rebuildQuotasCommand(),
     createUserCommand(),
+    sendEmailCommand(),
     webhooksCommand(),
   ];
   for (const command of commands) {

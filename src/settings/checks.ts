@@ -4,6 +4,7 @@ import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { resolveKey, soundsSecret, type Report } from './resolve.ts';
+import { findMemcachedHosts, memcachedHostsForm } from './memcached-hosts.ts';
 import { findPostgresqlUrl } from './postgresql-url.ts';
 import { findRedisAddress, redisUrlForm } from './redis-url.ts';
 import { findSqliteFile } from './sqlite-file.ts';
@@ -92,6 +93,10 @@ function checkDatabases(values: CoreValues, report: Report): void {
     if (backend === 'postgresql' && findPostgresqlUrl(url) === undefined) {
       const message = 'expected postgresql://user:password@host:port/database';
       report.problems.push({ name: `${kind}_url`, message });
+    }
+    if (backend === 'memcached' && findMemcachedHosts(values.cache_hosts) === undefined) {
+      const given = values.cache_hosts.join(' ');
+      report.problems.push({ name: 'cache_hosts', given, message: `expected ${memcachedHostsForm}` });
     }
     if (backend === 'redis' && findRedisAddress(url) === undefined) {
       report.problems.push({ name: `${kind}_url`, message: `expected ${redisUrlForm}` });

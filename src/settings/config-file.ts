@@ -68,8 +68,9 @@ const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
 
 function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
   const document = parseIni(content);
-  if (document.problems.length > 0) {
-    throw new SettingsError(document.problems.map(({ line, message }) => ({ message, from: `${name} line ${line}` })));
+  const faults = document.problems.filter(({ line }) => isOurs(sectionAt(document, line)));
+  if (faults.length > 0) {
+    throw new SettingsError(faults.map(({ line, message }) => ({ message, from: `${name} line ${line}` })));
   }
   const section = chooseSection(document, name);
   const context = { name, path, defaults: entriesOf(document, 'DEFAULT') };
@@ -87,6 +88,17 @@ function readIni(content: string, name: string, path: string): Omit<ConfigFile, 
       (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
     ),
   };
+}
+
+/** Sections of other programs follow rules of their own: uWSGI repeats keys, for example. */
+function isOurs(section: string): boolean {
+  return !/^(?:uwsgi|loggers?|handlers?|formatters?|(?:logger|handler|formatter)_.*|alembic|supervisord|program:.*)$/.test(
+    section,
+  );
+}
+
+function sectionAt(document: IniDocument, line: number): string {
+  return document.sections.findLast((section) => section.line <= line)?.name ?? '';
 }
 
 function chooseSection(document: IniDocument, name: string): IniSection | undefined {

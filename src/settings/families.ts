@@ -63,6 +63,8 @@ export function family(given: Omit<SettingsFamily, 'environmentPattern'>): Setti
 
 const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(?:storage|permission|cache)_poolclass$/, 'there is one kind of connection pool'],
+  [/^sentry_(?:dsn|env|breadcrumbs_min_level|events_min_level)$/, 'errors are told in the log alone'],
+  [/^profiler_(?:enabled|dir)$/, 'Node.js makes profiles itself (node --cpu-prof)'],
   [/^newrelic_(?:config|env)$/, 'there is no such agent for this software'],
   [
     /^(?:json_renderer|logging_renderer|settings_prefix|tm\.annotate_user)$/,

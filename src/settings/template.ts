@@ -1,13 +1,14 @@
 // The text of a new configuration file: what a service needs is set, everything else is there as a comment with its
 // default. It comes from the table, so it cannot fall behind.
 import { formatValue, type Setting, type SettingsTable } from './definition.ts';
+import { defaultMemcachedHosts } from './memcached-hosts.ts';
 import { generateSecret, profileValues } from './profile.ts';
 import { coreSettings } from './table.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
   readonly backend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
-  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
+  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis' | 'memcached';
   readonly host: string;
   readonly port: number;
 }
@@ -49,6 +50,7 @@ function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): R
     ['userid_hmac_secret', generateSecret()],
     ['default_bucket_hmac_secret', generateSecret()],
     ...databaseUrls(backend, cacheBackend),
+    ...(cacheBackend === 'memcached' ? [['cache_hosts', defaultMemcachedHosts.join(' ')] as const] : []),
   ]);
 }
 

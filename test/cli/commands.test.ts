@@ -19,6 +19,7 @@ const commands = [
   'copy',
   'rebuild-quotas',
   'create-user',
+  'send-email',
   'webhooks',
 ];
 
@@ -86,6 +87,13 @@ describe('coffer init', () => {
     expect((await run(args, { cwd })).code).toBe(0);
     const settings = loadSettings({ cwd, configFile: 'my.toml', environment: {} });
     expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['memory', '0.0.0.0']);
+  });
+
+  test('names the server of a memcached cache.', async () => {
+    const cwd = workingFolder();
+    expect((await run(['init', '--cache-backend', 'memcached'], { cwd })).code).toBe(0);
+    const settings = loadSettings({ cwd, environment: {} });
+    expect([settings.get('cache_backend'), settings.get('cache_hosts')]).toEqual(['memcached', ['127.0.0.1:11211']]);
   });
 
   test('writes where the environment says.', async () => {

@@ -27,8 +27,12 @@ afterAll(async () => {
 });
 
 /** Sends the bytes and reads until the service closes, or has given so many answers. */
-function exchange(bytes: string | ((socket: Socket) => void), answers = 1): Promise<Exchange> {
-  const { hostname, port } = new URL(watched.service.origin);
+function exchange(
+  bytes: string | ((socket: Socket) => void),
+  answers = 1,
+  origin = watched.service.origin,
+): Promise<Exchange> {
+  const { hostname, port } = new URL(origin);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
     let text = '';
@@ -173,5 +177,16 @@ describe('bytes that are no request', () => {
       socket.on('close', () => clearInterval(dripping));
     });
     expect(statuses).toEqual([408]);
+  });
+
+  it('A body that stops half-way is cut off, however long headers may take.', async () => {
+    const limits = { header_timeout_seconds: '30', body_timeout_seconds: '1' };
+    const { service } = await startWatched(testBackends[0]!, limits);
+    try {
+      const { statuses } = await exchange(`${post}Content-Length: 999\r\n\r\n{`, 1, service.origin);
+      expect(statuses).toEqual([408]);
+    } finally {
+      await service.close();
+    }
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { setting } from '../../src/settings/definition.ts';
 import { loadSettings, settingsOf } from '../../src/settings/load.ts';
+import { findMemcachedHosts } from '../../src/settings/memcached-hosts.ts';
 import { flag, integer, list } from '../../src/settings/readers.ts';
 import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
 
@@ -177,6 +178,22 @@ describe('Names of existing deployments', () => {
       const { message } = problemsOf(() => loadIni(`storage_backend = redis\nstorage_url = ${wrong}`));
       expect(message).toContain('storage_url: expected redis://');
     }
+  });
+
+  test('of a memcached cache and its servers are understood, and nothing else is kept there.', () => {
+    const settings = loadIni('cache_backend = kinto.core.cache.memcached\ncache_hosts = cache.example:11212, [::1]');
+    expect(settings.get('cache_backend')).toBe('memcached');
+    expect(findMemcachedHosts(settings.get('cache_hosts'))).toEqual([
+      { host: 'cache.example', port: 11_212 },
+      { host: '::1', port: 11_211 },
+    ]);
+    expect(findMemcachedHosts([])).toEqual([{ host: '127.0.0.1', port: 11_211 }]);
+    for (const wrong of ['a:b', 'a:0', 'a:70000', 'memcached://a', '/tmp/socket', 'a:1 a:1', 'a a:11211']) {
+      const { message } = problemsOf(() => loadIni(`cache_backend = memcached\ncache_hosts = ${wrong}`));
+      expect(message).toContain('cache_hosts');
+    }
+    const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.memcached'));
+    expect(message).toContain('expected one of memory, sqlite, postgresql, redis');
   });
 
   test('of authorisation policies that are not the built-in one are kept, to be looked for among plugins and modules.', () => {

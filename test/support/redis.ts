@@ -1,16 +1,14 @@
 // Real Redis servers for tests: found on the machine, or fetched once from Debian's archive, and started on free ports with
 // folders of their own. TEST_REDIS_URL names a server to use instead, TEST_REDIS_BINARY a program.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-
-const run = promisify(execFile);
+import { findProgram, type Program } from './debian-program.ts';
 
 /** What the server of Debian's archive needs beside the C library. */
 const packages = [
@@ -24,12 +22,6 @@ const packages = [
   'lua-bitop',
 ];
 
-interface Program {
-  readonly path: string;
-  /** Where its libraries are, when not where the system keeps them. */
-  readonly libraries?: string;
-}
-
 let program: Promise<Program> | undefined;
 
 /** A test run that is stopped half-way leaves no server behind. */
@@ -40,72 +32,15 @@ process.once('exit', () => {
 
 /** The server program, installed when it is missing. */
 export function findRedisServer(): Promise<Program> {
-  program ??= locate();
+  program ??= findProgram({
+    names: ['redis-server', 'valkey-server'],
+    variable: 'TEST_REDIS_BINARY',
+    install: 'redis-server',
+    unpack: packages,
+    // The server of the archive is a link to the second, by a path that holds only where it is installed.
+    files: ['redis-server', 'redis-check-rdb'],
+  });
   return program;
-}
-
-async function locate(): Promise<Program> {
-  const known = await onPath();
-  if (known !== undefined) return { path: known };
-  if (process.getuid?.() === 0) {
-    await install();
-    const installed = await onPath();
-    if (installed !== undefined) return { path: installed };
-  }
-  return unpack();
-}
-
-async function onPath(): Promise<string | undefined> {
-  const given = process.env['TEST_REDIS_BINARY'];
-  if (given !== undefined && given !== '') return given;
-  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin'];
-  for (const folder of folders) {
-    for (const name of ['redis-server', 'valkey-server']) {
-      const file = path.join(folder, name);
-      if (await exists(file)) return file;
-    }
-  }
-  return undefined;
-}
-
-async function install(): Promise<void> {
-  const apt = (...args: string[]): Promise<unknown> => {
-    const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'APT::Get::Assume-Yes=true'];
-    return run('apt-get', [...options, ...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
-  };
-  try {
-    await apt('install', '--no-install-recommends', 'redis-server');
-  } catch {
-    await apt('update');
-    await apt('install', '--no-install-recommends', 'redis-server');
-  }
-}
-
-/** Without the right to install: the packages are fetched and unpacked into a cache folder. */
-async function unpack(): Promise<Program> {
-  const home = process.env['XDG_CACHE_HOME'] ?? path.join(process.env['HOME'] ?? tmpdir(), '.cache');
-  const folder = path.join(home, 'coffer-test', 'redis');
-  const server = path.join(folder, 'usr', 'bin', 'redis-server');
-  const check = path.join(folder, 'usr', 'bin', 'redis-check-rdb');
-  if (!(await exists(folder))) {
-    // Made aside and moved into place, so that test files that start together do not meet half of it.
-    await mkdir(path.dirname(folder), { recursive: true });
-    const draft = await mkdtemp(`${folder}-`);
-    await run('apt-get', ['download', ...packages], { cwd: draft });
-    const archives = (await readdir(draft)).filter((name) => name.endsWith('.deb'));
-    for (const archive of archives) await run('dpkg', ['-x', archive, '.'], { cwd: draft });
-    await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
-  }
-  const libraries = path.join(folder, 'usr', 'lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
-  // The server of the archive is a link to this program, by a path that holds only where it is installed.
-  return { path: (await exists(server)) ? server : check, libraries };
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A server on a free port of the loopback address. */

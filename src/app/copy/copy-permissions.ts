@@ -49,7 +49,7 @@ async function copyEntries(
 }
 
 /** The entries to write, with those that shall be gone as empty ones. */
-function replacing(known: ObjectPermissions, wanted: ObjectPermissions): ObjectPermissions {
+export function replacing(known: ObjectPermissions, wanted: ObjectPermissions): ObjectPermissions {
   const emptied = Object.keys(known).map((name) => [name, []] as const);
   return Object.fromEntries<readonly string[]>([...emptied, ...Object.entries(wanted)]);
 }

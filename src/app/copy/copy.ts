@@ -106,7 +106,8 @@ async function countEntries({ storage }: OpenStores): Promise<number> {
   return sum;
 }
 
-async function isEmptyStore({ storage, permission }: OpenStores): Promise<boolean> {
+/** Whether there is nothing in it at all. */
+export async function isEmptyStore({ storage, permission }: OpenStores): Promise<boolean> {
   const walks = [walkLists(storage.reader), walkPermissions(permission.reader), walkMemberships(permission.reader)];
   for (const walk of walks) if ((await walk.next()).done !== true) return false;
   return true;

@@ -128,7 +128,7 @@ async function compareSets(
 const maxDifferences = 10;
 
 /** All lists of a kind. */
-class KindSummary {
+export class KindSummary {
   readonly #kind: string;
   readonly #sides = { source: new SideSum(), target: new SideSum() };
   readonly #differences: string[] = [];

@@ -28,14 +28,18 @@ export async function* walkLists(reader: StorageReader): AsyncGenerator<ListStat
 /**
  * All objects and tombstones of a list, or those with some ids, in the order of their timestamps, in pages whose size
  * fits what they hold.
+ *
+ * @param since only those with later timestamps
  */
 export async function* walkEntries(
   reader: StorageReader,
-  list: ListKey,
+  { kind, parent }: ListKey,
   ids?: readonly string[],
+  since?: number,
 ): AsyncGenerator<StoredEntry> {
+  const list = { kind, parent };
   let limit = firstPageSize;
-  let after: readonly [number] | undefined;
+  let after: readonly [number] | undefined = since === undefined ? undefined : [since];
   for (;;) {
     const page = await reader.listAll(list, { filters: [], ids, includeDeleted: true, sort: byTime, after, limit });
     yield* page.entries;

@@ -2,10 +2,10 @@
 import process from 'node:process';
 import { Command } from 'commander';
 import type { CopyOptions, CopyResult } from '../../app/copy/copy.ts';
-import type { Compared } from '../../app/copy/verify.ts';
 import { loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { loadWith, type CommonOptions } from '../common.ts';
+import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { complain, say } from '../terminal.ts';
@@ -114,9 +114,6 @@ function announce(source: string, target: string): void {
   complain(`From ${source}\nto   ${target}`);
 }
 
-const columns = ['lists', 'objects', 'tombstones', 'digest of the source', 'digest of the target'] as const;
-const digestLength = 20;
-
 function report({ parts, isEqual }: CopyResult, { quiet, verifyOnly }: CopyCommandOptions): void {
   if (quiet !== true) for (const line of formatTable(parts)) say(line);
   if (isEqual) {
@@ -126,36 +123,4 @@ function report({ parts, isEqual }: CopyResult, { quiet, verifyOnly }: CopyComma
   for (const { differences } of parts) for (const difference of differences) complain(difference);
   const advice = verifyOnly === true ? '' : '; if the source was written to meanwhile, run it again with --resume';
   throw new Exit(exitCodes.failed, `the source and the target are not the same${advice}`);
-}
-
-function formatTable(parts: readonly Compared[]): readonly string[] {
-  const rows = parts.map(({ name, source, target, differences }) => {
-    const isSet = source.lists === 0 && target.lists === 0;
-    const count = (a: number, b: number): string => (a === b ? a.toLocaleString('en-US') : `${a} / ${b}`);
-    return [
-      name,
-      isSet ? '' : count(source.lists, target.lists),
-      count(source.objects, target.objects),
-      isSet ? '' : count(source.tombstones, target.tombstones),
-      source.digest.slice(0, digestLength),
-      target.digest.slice(0, digestLength),
-      differences.length === 0 ? 'same' : 'DIFFERENT',
-    ];
-  });
-  const table = [['', ...columns, ''], ...rows];
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
-  return table.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 || column > 3 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
-function formatList({ name, source, target, differences }: Compared): string {
-  const outcome = differences.length === 0 ? 'same' : `DIFFERENT: ${differences.join('; ')}`;
-  const digests = [source.digest, target.digest].map((digest) => digest.slice(0, digestLength) || '-').join(' ');
-  return `${digests}  ${name}, ${source.objects} objects, ${source.tombstones} tombstones: ${outcome}`;
 }

@@ -11,7 +11,7 @@ import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
 const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
-const caches = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
+const caches = ['memory', 'sqlite', 'postgresql', 'redis', 'memcached'] as const;
 
 interface InitOptions extends CommonOptions {
   readonly backend?: (typeof storages)[number];

@@ -11,13 +11,17 @@ export function basicPolicy({ name, parameter, secret }: PolicyContext): Authent
     challenge: `Basic realm="${realm}"`,
     authenticate({ headers }) {
       const credentials = parseBasic(headers['authorization']);
-      return Promise.resolve(
-        credentials === undefined
-          ? undefined
-          : createHmac('sha256', secret).update(`${credentials.user}:${credentials.password}`).digest('hex'),
-      );
+      return Promise.resolve(credentials === undefined ? undefined : basicUserId(secret, credentials));
     },
   };
+}
+
+/** The user id of credentials, without prefix. */
+export function basicUserId(
+  secret: string,
+  { user, password }: { readonly user: string; readonly password: string },
+): string {
+  return createHmac('sha256', secret).update(`${user}:${password}`).digest('hex');
 }
 
 const scheme = /^basic +([a-z0-9+/_-]+={0,2}) *$/i;

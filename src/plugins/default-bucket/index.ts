@@ -9,7 +9,7 @@ import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { createIfMissing } from './implicit.ts';
-import { personalBucketId } from './personal-bucket.ts';
+import { personalBucketId, personalBucketSecret } from './personal-bucket.ts';
 
 const alias = '/buckets/default';
 const buckets: ListKey = { kind: 'bucket', parent: '' };
@@ -18,7 +18,7 @@ const creating: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH'];
 export const defaultBucket = definePlugin({
   name: 'default_bucket',
   setup(host) {
-    const secret = bucketSecret(host);
+    const secret = personalBucketSecret(host.settings);
     return {
       capabilities: {
         default_bucket: {
@@ -33,13 +33,6 @@ export const defaultBucket = definePlugin({
     };
   },
 });
-
-/** Personal buckets keep their ids when a deployment moves here, whichever secret it used. */
-function bucketSecret({ settings }: PluginHost): string {
-  const own = settings.get('default_bucket_hmac_secret');
-  if (own !== '') return own;
-  return settings.get('default_bucket_hmac_legacy_empty') ? '' : settings.get('userid_hmac_secret');
-}
 
 async function resolve(
   { request, path, session, caller }: AliasRequest,

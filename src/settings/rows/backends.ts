@@ -1,16 +1,18 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoiceOr, integer, matching, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoiceOr, integer, list, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
 const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-const backend = dottedChoiceOr(backends, {
+const names = {
   isDeprecated: true,
   form: 'a package, or the path of a module',
   // Dotted names are those of modules of the reference server, which are no packages here.
   pattern: /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/,
   aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
-});
+} as const;
+const backend = dottedChoiceOr(backends, names);
+const cacheBackend = dottedChoiceOr([...backends, 'memcached'] as const, names);
 
 const databaseForm =
   'a file, sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, or redis://host:port/database';
@@ -28,7 +30,7 @@ export const backendSettings = {
       default: 'memory',
     },
   ),
-  cache_backend: setting(backend, 'Where short-lived values are kept.', { default: 'memory' }),
+  cache_backend: setting(cacheBackend, 'Where short-lived values are kept.', { default: 'memory' }),
   storage_url: setting(
     optional(databaseUrl),
     'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
@@ -52,6 +54,11 @@ export const backendSettings = {
       default: undefined,
       isSecret: true,
     },
+  ),
+  cache_hosts: setting(
+    list('servers as host:port, separated by spaces or commas'),
+    'Memcached servers of the cache, 127.0.0.1:11211 unless set; each has a part of the keys. All processes must name the same ones.',
+    { default: [] },
   ),
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {

@@ -25,7 +25,7 @@ const poolRows = {
   ),
   pool_timeout: setting(
     duration({ min: 0.001, max: 3600 }),
-    'How long to wait for a connection to PostgreSQL before the request is refused with 503. With Redis: how long a command may take, and how long writers to one list wait for each other.',
+    'How long to wait for a connection to PostgreSQL before the request is refused with 503. With Redis and memcached: how long a command may take; with Redis also how long writers to one list wait for each other.',
     { default: 30 },
   ),
 };

@@ -131,6 +131,8 @@ export const loggingSettings = {
 
 /** Names of existing deployments that say something else than ours. */
 const otherNames: Readonly<Record<string, string>> = {
+  kinto_attachment: 'attachments',
+  'kinto-attachment': 'attachments',
   kinto_remote_settings: 'signer',
   'kinto-remote-settings': 'signer',
   'kinto_remote_settings.signer': 'signer',
@@ -142,7 +144,5 @@ function renamePlugin(name: string): readonly [string, string?] {
   const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
   if (other !== undefined) return [other, `${name} is deprecated, write ${other}`];
   const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
-  if (match === null) return [name];
-  const ours = match[1] === 'attachment' ? 'attachments' : match[1]!;
-  return [ours, `${name} is deprecated, write ${ours}`];
+  return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
 }

@@ -1,0 +1,93 @@
+// From the JSON of answers to stored entries, without losing digits or keys.
+import {
+  getKey,
+  isJsonObject,
+  JsonSyntaxError,
+  parseJson,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { formatAttributes, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import { latestTimestamp } from '../../core/objects/timestamps.ts';
+import { BrokenAnswer } from './transport.ts';
+
+/** Envelopes of lists and batches lie around what was one body when it was written. */
+const depth = { maxDepth: 520 };
+
+/** What is said of an object that cannot be kept here. */
+export interface Unfit {
+  readonly id: string;
+  readonly lastModified: number;
+  readonly reason: string;
+}
+
+/**
+ * The value of an answer.
+ *
+ * @throws BrokenAnswer when it is no JSON; JsonSyntaxError when it is, and holds what no backend keeps
+ */
+export function parseAnswer(text: string): JsonObject {
+  let value: JsonValue;
+  try {
+    value = parseJson(text, depth);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError && isJson(text)) throw error;
+    throw new BrokenAnswer('the answer is no JSON', { cause: error });
+  }
+  if (!isJsonObject(value)) throw new BrokenAnswer('the answer is no JSON object');
+  return value;
+}
+
+/** Whether it is JSON at all; the value is read only to name what cannot be kept. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The array `data` of a list. */
+export function dataOf(body: JsonObject): readonly JsonValue[] {
+  const data = getKey(body, 'data');
+  if (!Array.isArray(data)) throw new BrokenAnswer('the answer has no list of data');
+  return data as readonly JsonValue[];
+}
+
+/**
+ * An object or tombstone of a list. Kinto keeps a `deleted: true` that a client sent on a live object; that is dropped, as
+ * it would be when sent here.
+ */
+export function readEntry(value: JsonValue): StoredEntry | Unfit {
+  if (!isJsonObject(value)) throw new BrokenAnswer('the answer has something in its list that is no object');
+  const { id, last_modified: lastModified, ...rest } = value;
+  const attributes: MutableJsonObject = rest;
+  if (typeof id !== 'string') throw new BrokenAnswer('the answer has an object without id');
+  if (typeof lastModified !== 'number' || !Number.isSafeInteger(lastModified) || lastModified > latestTimestamp) {
+    return { id, lastModified: Number(lastModified), reason: 'its last_modified is no timestamp that can be kept' };
+  }
+  if (lastModified < 0) return { id, lastModified, reason: 'its last_modified is negative' };
+  const names = Object.keys(attributes);
+  if (getKey(attributes, 'deleted') === true) {
+    if (names.length === 1) return { id, lastModified, deleted: true };
+    delete attributes['deleted'];
+  }
+  return new StoredObject(id, lastModified, formatAttributes(attributes));
+}
+
+export function isUnfit(entry: StoredEntry | Unfit): entry is Unfit {
+  return 'reason' in entry;
+}
+
+/** The permissions of an object; `undefined` when they are not shown. An object without any cannot be told from that. */
+export function readPermissions(value: JsonValue | undefined): ObjectPermissions | undefined {
+  if (value === undefined || !isJsonObject(value)) return undefined;
+  const entries = Object.entries(value).flatMap(([name, principals]) => {
+    const texts = Array.isArray(principals) ? principals.filter((principal) => typeof principal === 'string') : [];
+    return texts.length === 0 ? [] : [[name, texts] as const];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries<readonly string[]>(entries);
+}

@@ -1,0 +1,64 @@
+// The answers of a memcached server, cut out of the bytes that come from it. Only those to commands that this folder
+// sends: a line, or a value with its line before and `END` after it.
+
+export interface Answer {
+  /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for a key that is not there. */
+  readonly line: string;
+  readonly value?: { readonly text: string; readonly cas: string };
+}
+
+/** Longest line that is taken for an answer. */
+const maxLineBytes = 2048;
+const lineEnd = '\r\n';
+const afterValue = '\r\nEND\r\n';
+
+export class AnswerReader {
+  #bytes: Buffer = Buffer.alloc(0);
+  /** Bytes without which nothing more can be said. */
+  #needed = 0;
+
+  /**
+   * The answers that are complete now.
+   *
+   * @throws Error when these are no answers of such a server
+   */
+  read(chunk: Buffer): readonly Answer[] {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    const answers: Answer[] = [];
+    while (this.#bytes.length > this.#needed) {
+      const answer = this.#next();
+      if (answer === undefined) break;
+      answers.push(answer);
+    }
+    return answers;
+  }
+
+  #next(): Answer | undefined {
+    const end = this.#bytes.indexOf(lineEnd);
+    if (end === -1 && this.#bytes.length > maxLineBytes) throw new Error('a line without an end');
+    if (end === -1) return undefined;
+    const line = this.#bytes.toString('latin1', 0, end);
+    const start = end + lineEnd.length;
+    if (!line.startsWith('VALUE ')) {
+      this.#drop(start);
+      return { line };
+    }
+    const [, length, cas] = /^VALUE \S+ \d+ (\d+) (\d+)$/.exec(line) ?? [];
+    if (length === undefined || cas === undefined) throw new Error('a value without length and version');
+    const stop = start + Number(length);
+    const whole = stop + afterValue.length;
+    if (this.#bytes.length < whole) {
+      this.#needed = whole - 1;
+      return undefined;
+    }
+    if (this.#bytes.toString('latin1', stop, whole) !== afterValue) throw new Error('a value of another length');
+    const text = this.#bytes.toString('utf8', start, stop);
+    this.#drop(whole);
+    return { line, value: { text, cas } };
+  }
+
+  #drop(length: number): void {
+    this.#bytes = this.#bytes.subarray(length);
+    this.#needed = 0;
+  }
+}

@@ -1,0 +1,214 @@
+// The cache contract on memcached. A value carries its end by the service's clock, and expires on the server as well,
+// which counts whole seconds and is given one more. Whatever depends on what was there before is written by `cas`, so that
+// it never brings back what others have replaced or taken out meanwhile.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
+import type { CacheBackend } from '../../contracts/cache.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { Answer } from './answers.ts';
+import { MemcachedClient, type ClientOptions, type MemcachedHost } from './client.ts';
+
+export interface MemcachedCacheOptions extends ClientOptions {
+  /** Each has a part of the keys. */
+  readonly hosts: readonly MemcachedHost[];
+  readonly clock: Clock;
+  /** Text before every key of the cache. */
+  readonly prefix?: string | undefined;
+}
+
+/** A value as it is kept. */
+interface Cached {
+  /** Milliseconds since 1970 UTC. */
+  readonly expiresAt: number;
+  readonly text: string;
+}
+
+/** What there is at a key now, over or not, and by which `cas` it is known. */
+interface Found {
+  readonly cas: string;
+  readonly live: Cached | undefined;
+}
+
+interface Server {
+  readonly name: string;
+  readonly client: MemcachedClient;
+}
+
+/** Above it the server takes a time to live for a date. */
+const maxRelativeSeconds = 60 * 60 * 24 * 30;
+const maxDateSeconds = 2 ** 31 - 1;
+/** By which the server forgets at once. */
+const gone = -1;
+
+/**
+ * Connects to a cache.
+ *
+ * @throws BackendUnavailable when one of the servers does not answer
+ */
+export async function openMemcachedCache(options: MemcachedCacheOptions): Promise<CacheBackend> {
+  const servers = options.hosts.map((place): Server => {
+    return { name: `${place.host}:${place.port}`, client: new MemcachedClient(place, options) };
+  });
+  try {
+    await Promise.all(servers.map(({ client }) => client.send('version')));
+  } catch (error) {
+    await Promise.all(servers.map(({ client }) => client.close()));
+    throw error;
+  }
+  return new MemcachedCache(servers, options);
+}
+
+class MemcachedCache implements CacheBackend {
+  readonly name = 'memcached';
+  readonly #servers: readonly Server[];
+  readonly #clock: Clock;
+  readonly #prefix: string;
+
+  constructor(servers: readonly Server[], { clock, prefix = '' }: MemcachedCacheOptions) {
+    this.#servers = servers;
+    this.#clock = clock;
+    this.#prefix = prefix;
+  }
+
+  async set(key: string, value: JsonValue, ttlSeconds: number): Promise<void> {
+    const slot = this.#slot(key);
+    if (ttlSeconds <= 0) await slot.client.send(`delete ${slot.name}`);
+    else await slot.store('set', this.#cached(formatJson(value), ttlSeconds), ttlSeconds);
+  }
+
+  async get(key: string): Promise<JsonValue | undefined> {
+    return valueOf(await this.#find(this.#slot(key)));
+  }
+
+  async delete(key: string): Promise<JsonValue | undefined> {
+    const slot = this.#slot(key);
+    for (;;) {
+      const found = await this.#find(slot);
+      if (found?.live === undefined) return undefined;
+      if ((await slot.forget(found.cas)) === 'STORED') return valueOf(found);
+    }
+  }
+
+  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
+    const slot = this.#slot(key);
+    for (;;) {
+      const found = await this.#find(slot);
+      const old = found?.live;
+      const sum = old === undefined ? by : Number(old.text) + by;
+      const seconds = old === undefined ? ttlSeconds : (old.expiresAt - this.#clock.now()) / 1000;
+      const cached = old === undefined ? this.#cached(String(sum), ttlSeconds) : { ...old, text: String(sum) };
+      const line = await slot.store(found === undefined ? 'add' : 'cas', cached, seconds, found?.cas);
+      if (line === 'STORED') return sum;
+    }
+  }
+
+  async ttl(key: string): Promise<number> {
+    const live = (await this.#find(this.#slot(key)))?.live;
+    return live === undefined ? -1 : (live.expiresAt - this.#clock.now()) / 1000;
+  }
+
+  async expire(key: string, ttlSeconds: number): Promise<void> {
+    const slot = this.#slot(key);
+    for (;;) {
+      const found = await this.#find(slot);
+      if (found?.live === undefined) return;
+      const line =
+        ttlSeconds <= 0
+          ? await slot.forget(found.cas)
+          : await slot.store('cas', this.#cached(found.live.text, ttlSeconds), ttlSeconds, found.cas);
+      if (line !== 'EXISTS') return;
+    }
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#servers.map(({ client }) => client.send('flush_all')));
+  }
+
+  async initializeSchema(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(({ client }) => client.close()));
+  }
+
+  /** Where a key is. Its name is of one length and of letters that the server takes, whatever the key is made of. */
+  #slot(key: string): Slot {
+    const name = createHash('sha256').update(`coffer\0${this.#prefix}\0${key}`).digest('base64url');
+    return new Slot(this.#servers.length === 1 ? this.#servers[0]!.client : this.#choose(name), name);
+  }
+
+  /** Every server has a rank of its own for each key: without one of them, only its own keys go elsewhere. */
+  #choose(name: string): MemcachedClient {
+    const ranked = this.#servers.map(({ name: server, client }) => {
+      const rank = createHash('sha256').update(`${server}\0${name}`).digest('hex');
+      return { rank, client };
+    });
+    return ranked.reduce((best, candidate) => (candidate.rank > best.rank ? candidate : best)).client;
+  }
+
+  async #find(slot: Slot): Promise<Found | undefined> {
+    const { value } = await slot.client.read(`gets ${slot.name}`);
+    if (value === undefined) return undefined;
+    const colon = value.text.indexOf(':');
+    const expiresAt = Number(value.text.slice(0, colon));
+    const isLive = expiresAt > this.#clock.now();
+    return { cas: value.cas, live: isLive ? { expiresAt, text: value.text.slice(colon + 1) } : undefined };
+  }
+
+  #cached(text: string, ttlSeconds: number): Cached {
+    return { expiresAt: this.#clock.now() + Math.max(Math.ceil(ttlSeconds * 1000), 1), text };
+  }
+}
+
+/** One key on its server. */
+class Slot {
+  readonly client: MemcachedClient;
+  readonly name: string;
+
+  constructor(client: MemcachedClient, name: string) {
+    this.client = client;
+    this.name = name;
+  }
+
+  /** What the server says: `STORED`; else `NOT_STORED`, `EXISTS` or `NOT_FOUND` when others were faster. */
+  async store(
+    command: 'set' | 'add' | 'cas',
+    { expiresAt, text }: Cached,
+    ttlSeconds: number,
+    cas?: string,
+  ): Promise<string> {
+    const block = `${expiresAt}:${text}`;
+    const version = cas === undefined ? '' : ` ${cas}`;
+    const head = `${command} ${this.name} 0 ${serverSeconds(ttlSeconds)} ${Buffer.byteLength(block)}${version}`;
+    try {
+      return (await this.client.send(head, block)).line;
+    } catch (error) {
+      // What never fits is like what was put out at once; the server has forgotten the value before it as well.
+      if (isTooLarge(error)) return 'STORED';
+      throw error;
+    }
+  }
+
+  /** Takes out the value known by this `cas`; the answer is as of `store`. */
+  async forget(cas: string): Promise<Answer['line']> {
+    return (await this.client.send(`cas ${this.name} 0 ${gone} 0 ${cas}`, '')).line;
+  }
+}
+
+function valueOf(found: Found | undefined): JsonValue | undefined {
+  return found?.live === undefined ? undefined : parseStoredJson(found.live.text);
+}
+
+/** The server may be early by a second, since it counts whole ones. */
+function serverSeconds(ttlSeconds: number): number {
+  const seconds = Math.ceil(Math.max(ttlSeconds, 0)) + 1;
+  if (seconds <= maxRelativeSeconds) return seconds;
+  return Math.min(Math.ceil(Date.now() / 1000) + seconds, maxDateSeconds);
+}
+
+function isTooLarge(error: unknown): boolean {
+  const cause = error instanceof BackendUnavailable ? error.cause : undefined;
+  return cause instanceof Error && cause.message.includes('too large');
+}

@@ -1,0 +1,167 @@
+// One connection to one memcached server, on which commands are answered in their order. It is made when there is
+// something to say, and again after it broke. A command under way when it breaks fails, since nobody knows whether the
+// server has done it; only reads are sent again.
+import { connect, type Socket } from 'node:net';
+import { AnswerReader, type Answer } from './answers.ts';
+import { answerFailure, backlogFailure, connectionFailure, timeFailure } from './errors.ts';
+
+export interface MemcachedHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ClientOptions {
+  /** For each answer, the time to connect included. */
+  readonly timeoutSeconds: number;
+  /** Commands that may wait for a connection on which nothing has been answered yet; more are refused at once. */
+  readonly maxBacklog: number;
+}
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+  /** When it has waited long enough, by the process' own time. */
+  readonly deadline: number;
+}
+
+export class MemcachedClient {
+  readonly #place: MemcachedHost;
+  readonly #options: ClientOptions;
+  #connection: Connection | undefined;
+  #isClosed = false;
+
+  constructor(place: MemcachedHost, options: ClientOptions) {
+    this.#place = place;
+    this.#options = options;
+  }
+
+  /**
+   * Sends a command and answers what comes back.
+   *
+   * @throws BackendUnavailable when nothing does, or what comes back is an error of the server
+   */
+  async send(command: string, block?: string): Promise<Answer> {
+    const text = block === undefined ? `${command}\r\n` : `${command}\r\n${block}\r\n`;
+    const answer = await this.#open().send(text);
+    if (/^(?:CLIENT_|SERVER_)?ERROR/.test(answer.line)) throw answerFailure(answer.line);
+    return answer;
+  }
+
+  /** A command that only reads: it is sent again when the connection had broken before or broke under it. */
+  async read(command: string): Promise<Answer> {
+    const began = performance.now();
+    const connection = this.#open();
+    try {
+      return await this.send(command);
+    } catch (error) {
+      if (!connection.hadAnswers || !connection.isBroken) throw error;
+      // Who was silent for so long will hardly answer now, and the caller has waited enough.
+      if (performance.now() - began > this.#options.timeoutSeconds * 500) throw error;
+      return this.send(command);
+    }
+  }
+
+  /** Ends the connection once everything is answered. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#connection?.end();
+  }
+
+  #open(): Connection {
+    if (this.#isClosed) throw connectionFailure(new Error('the client is closed'));
+    if (this.#connection === undefined || this.#connection.isBroken) {
+      this.#connection = new Connection(this.#place, this.#options);
+    }
+    return this.#connection;
+  }
+}
+
+/** How long a server may take to answer what is under way when the service ends. */
+const maxFarewellMs = 1000;
+
+class Connection {
+  readonly #options: ClientOptions;
+  readonly #socket: Socket;
+  readonly #reader = new AnswerReader();
+  readonly #closed: Promise<void>;
+  #waiting: Waiting[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether it was good for anything: a connection that never was is not tried twice. */
+  hadAnswers = false;
+  isBroken = false;
+
+  constructor({ host, port }: MemcachedHost, options: ClientOptions) {
+    this.#options = options;
+    this.#socket = connect({ host, port, noDelay: true, keepAlive: true });
+    this.#closed = new Promise((resolve) => {
+      this.#socket.once('close', () => {
+        this.#break(connectionFailure(new Error('the connection has ended')));
+        resolve();
+      });
+    });
+    this.#socket.on('error', (error) => this.#break(connectionFailure(error)));
+    this.#socket.on('end', () => this.#break(connectionFailure(new Error('the server has ended the connection'))));
+    this.#socket.on('data', (chunk) => this.#receive(chunk));
+  }
+
+  async send(text: string): Promise<Answer> {
+    const { timeoutSeconds, maxBacklog } = this.#options;
+    if (!this.hadAnswers && this.#waiting.length >= maxBacklog) throw backlogFailure();
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject, deadline: performance.now() + timeoutSeconds * 1000 });
+      this.#timer ??= this.#startTimer(timeoutSeconds * 1000);
+      this.#socket.write(text);
+    });
+  }
+
+  async end(): Promise<void> {
+    if (this.isBroken) return;
+    this.#socket.end('quit\r\n');
+    const patience = setTimeout(() => this.#break(timeFailure()), maxFarewellMs);
+    await this.#closed;
+    clearTimeout(patience);
+  }
+
+  #receive(chunk: Buffer): void {
+    let answers: readonly Answer[];
+    try {
+      answers = this.#reader.read(chunk);
+    } catch (error) {
+      this.#break(connectionFailure(error instanceof Error ? error : new Error(String(error))));
+      return;
+    }
+    for (const answer of answers) {
+      this.hadAnswers = true;
+      this.#waiting.shift()?.resolve(answer);
+    }
+    if (this.#waiting.length === 0) this.#stopTimer();
+  }
+
+  /** Answers come in order, so that the first deadline is that of the first command. */
+  #startTimer(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      const first = this.#waiting[0];
+      this.#timer = undefined;
+      if (first === undefined) return;
+      const left = first.deadline - performance.now();
+      // A connection on which an answer is missing is of no more use: what comes next would be taken for it.
+      if (left <= 0) this.#break(timeFailure());
+      else this.#timer = this.#startTimer(Math.ceil(left));
+    }, delayMs);
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #break(error: Error): void {
+    if (this.isBroken) return;
+    this.isBroken = true;
+    this.#stopTimer();
+    this.#socket.destroy();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) reject(error);
+  }
+}

@@ -1,0 +1,64 @@
+// Refuses hooks that are wrong when they are saved, inside the transaction.
+import { getKey } from '../../base/json.ts';
+import { invalidParameters, type Issue } from '../../core/errors.ts';
+import { isTombstone } from '../../core/objects/stored.ts';
+import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
+import type { Change } from '../../engine/kind.ts';
+import type { Objects } from '../../engine/objects.ts';
+import { attributeName, readHooks, type Hook, type HookRules } from './hooks.ts';
+
+export interface GuardOptions {
+  readonly objects: Objects;
+  readonly limits: Omit<HookRules, 'bucketId'>;
+}
+
+/** More of them would make the answer larger than the request. */
+const maxIssues = 20;
+
+/**
+ * Checks the hooks of changed buckets and collections.
+ *
+ * @throws ServiceError invalidParameters
+ */
+export async function checkHooks({ changes }: ChangeEvent, scope: EventScope, options: GuardOptions): Promise<void> {
+  for (const change of changes) {
+    if (isTombstone(change.new) || getKey(change.new.attributes, attributeName) === undefined) continue;
+    const rules = { ...options.limits, bucketId: change.ids['bucket_id']! };
+    const issues: Issue[] = [];
+    const hooks = readHooks(change.new.attributes, rules, (name, description) => {
+      if (issues.length < maxIssues) issues.push({ location: 'body', name: `data.${name}`, description });
+    });
+    if (issues.length > 0) throw invalidParameters(issues);
+    const before = readHooks(change.old?.attributes ?? {}, rules, () => {});
+    const known = new Set((before ?? []).flatMap(groupsOf));
+    for (const [index, hook] of (hooks ?? []).entries()) {
+      for (const groupId of groupsOf(hook)) {
+        if (known.has(groupId)) continue;
+        if (!(await mayRead(change, groupId, scope, options))) throw unknownGroup(index, groupId);
+        known.add(groupId);
+      }
+    }
+  }
+}
+
+/** Mails show their recipients to each other, so that naming a group is a way to read it. */
+function mayRead(
+  { ids, caller }: Change,
+  groupId: string,
+  { session }: EventScope,
+  { objects }: GuardOptions,
+): Promise<boolean> {
+  const place = { kind: 'group', ids: { bucket_id: ids['bucket_id']!, group_id: groupId } };
+  return objects.isAllowed({ session, caller }, place, 'read');
+}
+
+function unknownGroup(index: number, groupId: string): Error {
+  const name = `data.${attributeName}.hooks.${index}.recipients`;
+  return invalidParameters([
+    { location: 'body', name, description: `the members of the group ${groupId} are not for you to know` },
+  ]);
+}
+
+function groupsOf({ recipients }: Hook): readonly string[] {
+  return recipients.flatMap((recipient) => ('groupId' in recipient ? [recipient.groupId] : []));
+}

@@ -1,0 +1,127 @@
+// The attribute `kinto-emailer` of buckets and collections: hooks, each of which says when to send which mail to whom. Read
+// by the same rules when it is saved, where faults refuse it, and when it is used, where a faulty hook is passed over.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
+import type { Complain } from '../../engine/kind.ts';
+import { isMailbox } from './addresses.ts';
+import { createFilter, filterNames, type Filter, type FilterName } from './filters.ts';
+
+export const attributeName = 'kinto-emailer';
+
+/** One recipient: a mailbox, or the members of a group. */
+export type Recipient = { readonly mailbox: string } | { readonly groupId: string };
+
+export interface Hook {
+  readonly template: string;
+  readonly subject: string;
+  /** Absent: the sender of the service. */
+  readonly sender: string | undefined;
+  readonly recipients: readonly Recipient[];
+  readonly filters: readonly Filter[];
+}
+
+export interface HookRules {
+  /** Whose groups may be named. */
+  readonly bucketId: string;
+  readonly maxHooks: number;
+  readonly maxRecipients: number;
+}
+
+const defaultSubject = '{action} {uri}';
+const maxTemplateChars = 10_000;
+/** Of a subject, before and after its placeholders are filled. */
+export const maxSubjectChars = 500;
+
+/** The hooks of an object; `undefined` when it does not have the attribute at all. */
+export function readHooks(attributes: JsonObject, rules: HookRules, complain: Complain): readonly Hook[] | undefined {
+  const value = getKey(attributes, attributeName);
+  if (value === undefined) return undefined;
+  if (!isJsonObject(value)) {
+    complain(attributeName, 'expected an object');
+    return [];
+  }
+  const hooks = getKey(value, 'hooks');
+  const name = `${attributeName}.hooks`;
+  if (hooks === undefined) return [];
+  if (!isList(hooks)) {
+    complain(name, 'expected a list');
+    return [];
+  }
+  if (hooks.length > rules.maxHooks) {
+    complain(name, `has more than ${rules.maxHooks} items`);
+    return [];
+  }
+  return hooks.flatMap((hook, index) => readHook(hook, rules, `${name}.${index}`, complain));
+}
+
+/** A list with the hook in it, or an empty one when anything is wrong with it. */
+function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Complain): readonly Hook[] {
+  if (!isJsonObject(hook)) {
+    complain(path, 'expected an object');
+    return [];
+  }
+  const faults: string[] = [];
+  const fault: Complain = (name, description) => {
+    faults.push(name);
+    complain(`${path}.${name}`, description);
+  };
+  const template = readText(hook, 'template', maxTemplateChars, fault);
+  if (template === undefined && getKey(hook, 'template') === undefined) fault('template', 'is required');
+  const subject = readText(hook, 'subject', maxSubjectChars, fault);
+  const sender = readText(hook, 'sender', maxSubjectChars, fault);
+  if (sender !== undefined && !isMailbox(sender)) fault('sender', 'expected an e-mail address');
+  const recipients = readRecipients(getKey(hook, 'recipients'), rules, fault);
+  const filters = filterNames.flatMap((name) => readFilter(hook, name, fault));
+  if (faults.length > 0) return [];
+  return [{ template: template ?? '', subject: subject || defaultSubject, sender, recipients, filters }];
+}
+
+function readText(hook: JsonObject, name: string, maxChars: number, complain: Complain): string | undefined {
+  const value = getKey(hook, name);
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') complain(name, 'expected a text');
+  else if (value.length > maxChars) complain(name, `longer than ${maxChars} characters`);
+  else return value;
+  return undefined;
+}
+
+function readRecipients(
+  value: JsonValue | undefined,
+  { bucketId, maxRecipients }: HookRules,
+  complain: Complain,
+): readonly Recipient[] {
+  if (value === undefined || !isList(value) || value.length === 0) {
+    complain('recipients', 'expected a list with at least one e-mail address or URI of a group');
+    return [];
+  }
+  if (value.length > maxRecipients) {
+    complain('recipients', `has more than ${maxRecipients} items`);
+    return [];
+  }
+  return value.flatMap((item, index): readonly Recipient[] => {
+    const prefix = `/buckets/${bucketId}/groups/`;
+    if (typeof item === 'string') {
+      const groupId = item.startsWith(prefix) ? item.slice(prefix.length) : '';
+      if (groupId !== '' && !groupId.includes('/')) return [{ groupId }];
+      if (isMailbox(item)) return [{ mailbox: item }];
+    }
+    complain(`recipients.${index}`, 'expected an e-mail address, or the URI of a group of the same bucket');
+    return [];
+  });
+}
+
+function readFilter(hook: JsonObject, name: FilterName, complain: Complain): readonly Filter[] {
+  const wanted = readText(hook, name, Number.POSITIVE_INFINITY, complain);
+  if (wanted === undefined) return [];
+  try {
+    return [createFilter(name, wanted)];
+  } catch (error) {
+    if (!(error instanceof UnsupportedPattern)) throw error;
+    complain(name, `not a regular expression that can be used: ${error.message}`);
+    return [];
+  }
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,58 @@
+// Mails about changes: buckets and collections say in an attribute who is told of which changes below them. See
+// docs/guides/emailer.md.
+import { definePlugin, type PluginHost } from '../../http/plugin.ts';
+import { checkHooks } from './guard.ts';
+import { Notifier } from './notifier.ts';
+import { changeEvent, occasionOf } from './occasion.ts';
+import { emailerSettings } from './settings.ts';
+
+export const emailer = definePlugin({
+  name: 'emailer',
+  settings: emailerSettings,
+  setup(host) {
+    const { settings, objects, stores, mailer, logger, versionPrefix } = host;
+    const values = settings.read(emailerSettings);
+    const limits = { maxHooks: values['emailer.max_hooks'], maxRecipients: values['emailer.max_recipients'] };
+    const notifier = new Notifier({
+      storage: stores.storage.reader,
+      mailer,
+      logger,
+      limits,
+      maxWaiting: values['emailer.max_waiting'],
+      versionPrefix,
+      shownSettings: shownSettings(host),
+    });
+    return {
+      capabilities: {
+        emailer: {
+          description: 'Buckets and collections send mails about changes.',
+          url: host.documentationUrl('emailer'),
+        },
+      },
+      subscribers: [
+        {
+          name: 'emailer',
+          on: 'ResourceChanged',
+          kinds: ['bucket', 'collection'],
+          actions: ['create', 'update'],
+          handle: (event, scope) => checkHooks(event, scope, { objects, limits }),
+        },
+        {
+          name: 'emailer',
+          on: 'AfterResourceChanged',
+          kinds: ['collection', 'record'],
+          handle: ({ timestamp, changes, request }) =>
+            notifier.notify({ event: changeEvent, timestamp, changes, request }),
+        },
+        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(occasionOf(event)) },
+      ],
+      stop: () => notifier.close(settings.get('mail.timeout_seconds') * 1000),
+    };
+  },
+});
+
+/** Settings that everybody may know, as `{settings[project_name]}`. */
+function shownSettings({ settings }: PluginHost): ReadonlyMap<string, string> {
+  const names = ['project_name', 'project_version', 'project_docs', 'http_scheme', 'http_host'] as const;
+  return new Map(names.map((name) => [`settings[${name}]`, settings.get(name) ?? '']));
+}

@@ -1,0 +1,111 @@
+// `coffer import kinto` as operators run it: against a server in this process, into files, killed and gone on with.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../../src/testing/index.ts';
+import { answersOf, fillSource } from '../app/import/source-data.ts';
+import { run, workingFolder, type Outcome } from './process.ts';
+
+const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
+const secret = { userid_hmac_secret: 'secret for tests', includes: 'default_bucket' };
+
+let source: TestService;
+
+beforeAll(async () => {
+  source = await startTestService({ settings: secret });
+  await fillSource(source);
+});
+
+afterAll(() => source.close());
+
+/** A folder with a configuration on a file of its own. */
+function folderWithConfig(): string {
+  const cwd = workingFolder();
+  const lines = ['[app:main]', 'userid_hmac_secret = secret for tests', 'includes = default_bucket'];
+  for (const kind of ['storage', 'permission'])
+    lines.push(`${kind}_backend = sqlite`, `${kind}_url = %(here)s/own.sqlite3`);
+  writeFileSync(join(cwd, 'coffer.ini'), lines.join('\n'));
+  return cwd;
+}
+
+function importArgs(...args: string[]): string[] {
+  return ['import', 'kinto', '--from', `${source.origin}/v1`, '--auth', 'alice:secret of alice', ...args];
+}
+
+async function seenIn(cwd: string): Promise<ReadonlyMap<string, unknown>> {
+  const file = join(cwd, 'own.sqlite3');
+  const places = { storage_backend: 'sqlite', storage_url: file, permission_backend: 'sqlite', permission_url: file };
+  const service = await startTestService({ settings: { ...secret, ...places } });
+  try {
+    return await answersOf(service, 'alice');
+  } finally {
+    await service.close();
+  }
+}
+
+test('A dry run tells what there is and leaves nothing behind.', async () => {
+  const cwd = folderWithConfig();
+  const { code, out } = await run(importArgs('--dry-run'), { cwd });
+  expect(code).toBe(0);
+  expect(out).toContain('/buckets/shop: 8 collections, 44 records, 1 groups\n');
+  expect(out).toContain('3 buckets\n');
+  expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target is not there');
+});
+
+test('It prints what was compared, names what came without permissions, and ends with 1 unless that is accepted.', async () => {
+  const cwd = folderWithConfig();
+  const first = await run(importArgs('--report', 'left.txt'), { cwd });
+  expect(first.err).toContain('/buckets/blog/collections/c2/records/of-bob: the source does not show its permissions');
+  expect(first.err).toContain('without permissions of their own: 1 objects');
+  expect(first.out).toMatch(/^record lists +24 +\d+ +24 +([0-9a-f]{20}) +\1 +same$/m);
+  expect(first.code).toBe(1);
+  expect(readFileSync(join(cwd, 'left.txt'), 'utf8')).toMatch(
+    /^\/buckets\/blog\/collections\/c2\/records\/of-bob: .*\n$/,
+  );
+  expect((await run(importArgs(), { cwd })).err).toContain('use --resume');
+  const again = await run(importArgs('--resume', '--accept-unseen', '--quiet'), { cwd });
+  expect([again.code, again.out]).toEqual([0, '']);
+  expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
+});
+
+test('An import that was killed goes on where it was.', async () => {
+  const cwd = folderWithConfig();
+  const child = spawn(process.execPath, [program, ...importArgs('--details', '--concurrency', '1')], {
+    cwd,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let lines = 0;
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    lines += chunk.toString().split('\n').length - 1;
+    // Buckets, groups and collections are there, and some of the records.
+    if (lines >= 10 && child.kill('SIGKILL')) break;
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  expect(child.signalCode).toBe('SIGKILL');
+  const { code } = await run(importArgs('--resume', '--accept-unseen'), { cwd });
+  expect(code).toBe(0);
+  expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
+});
+
+describe('What is wrong is told with its exit code:', () => {
+  const from = (...args: string[]): Promise<Outcome> => run(['import', 'kinto', ...args], { cwd: folderWithConfig() });
+
+  test.each([
+    [[], 2, "required option '--from <url>'"],
+    [['--from', 'kinto.example.org'], 2, 'is the root of an API'],
+    [['--from', 'http://a:b@kinto.example.org/v1'], 2, 'give them with --auth'],
+    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'alice'], 2, '--auth is user:password'],
+    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'a:b', '--bearer', 'c'], 2, 'either --auth or --bearer'],
+    [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header is "Name: value"'],
+    [['--from', 'http://127.0.0.1:1/v1', '--concurrency', '0'], 2, 'a number from 1 to 64'],
+    [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give one of --resume'],
+    [['--from', 'http://127.0.0.1:1/v1', '--to-config', 'none.ini'], 1, 'none.ini'],
+  ])('%j', async (args, expected, message) => {
+    const { code, err } = await from(...args);
+    expect([code, err]).toEqual([expected, expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,126 @@
+// Hooks are checked when they are saved.
+import { describe, expect, it } from 'vitest';
+import { collection, everybody, saveHooks, start } from './service.ts';
+
+const fine = { template: 'x', recipients: [everybody] };
+
+describe('Saving hooks', () => {
+  it.each<[string, unknown]>([
+    ['hooks.0', ['x']],
+    ['hooks', { 0: fine }],
+    ['hooks', Array.from({ length: 21 }, () => fine)],
+    ['hooks.0.template', [{ recipients: [everybody] }]],
+    ['hooks.0.template', [{ ...fine, template: 1 }]],
+    ['hooks.0.template', [{ ...fine, template: 'x'.repeat(10_001) }]],
+    ['hooks.1.recipients', [fine, { template: 'x' }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: [] }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: everybody }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: Array.from({ length: 101 }, () => everybody) }]],
+    ['hooks.0.subject', [{ ...fine, subject: ['x'] }]],
+    ['hooks.0.sender', [{ ...fine, sender: 'somebody' }]],
+    ['hooks.0.sender', [{ ...fine, sender: 'a@example.org\r\nBcc: b@example.org' }]],
+    ['hooks.0.action', [{ ...fine, action: 1 }]],
+    ['hooks.0.id', [{ ...fine, id: '^(' }]],
+    ['hooks.0.id', [{ ...fine, id: '^a)|(b' }]],
+    ['hooks.0.id', [{ ...fine, id: String.raw`^(a)\1` }]],
+  ])('A fault of %s is refused and named: %j.', async (name, hooks) => {
+    const { owner } = await start();
+    const answer = await saveHooks(owner, hooks);
+    expect([answer.status, answer.body]).toMatchObject([
+      400,
+      { errno: 107, details: [{ location: 'body', name: `data.kinto-emailer.${name}` }] },
+    ]);
+    expect((await owner.request('GET', collection)).status).toBe(404);
+  });
+
+  it.each([
+    'somebody',
+    '',
+    null,
+    5,
+    '@example.org',
+    'a@',
+    'a@b@c, d@example.org',
+    'a@example.org, b@example.org',
+    'a@example.org;b@example.org',
+    'Team: a@example.org;',
+    'a@example.org\nBcc: b@example.org',
+    'Zoe\r\n <a@example.org>',
+    'Zoe <a@example.org> <b@example.org>',
+    '"Zoe" b@example.org <a@example.org>',
+    'a@example..org',
+    'a@-example.org',
+    'a b@example.org',
+    '/buckets/other/groups/g',
+    '/buckets/food/groups/',
+    '/buckets/food/groups/a/b',
+    '/buckets/food/collections/fruits',
+  ])('%j is no recipient.', async (recipient) => {
+    const { owner } = await start();
+    const answer = await saveHooks(owner, [{ ...fine, recipients: [everybody, recipient] }]);
+    expect([answer.status, answer.body]).toMatchObject([
+      400,
+      { details: [{ name: 'data.kinto-emailer.hooks.0.recipients.1' }] },
+    ]);
+  });
+
+  it.each([
+    'a@localhost',
+    'Zoe <zoe+fruits@mail.example.org>',
+    '"Zoe, cook" <zoe@example.org>',
+    '<zoe@example.org>',
+    "o'hara@example.org",
+    'jörg@exämple.org',
+    'Jörg <j@example.org>',
+    '/buckets/food/groups/cooks',
+  ])('%j is a recipient.', async (recipient) => {
+    const { owner } = await start();
+    expect((await saveHooks(owner, [{ ...fine, resource_name: 'record', recipients: [recipient] }])).status).toBe(201);
+  });
+
+  it.each([null, 1, 'x', []])('An attribute that is no object is refused: %j.', async (value) => {
+    const { owner } = await start();
+    const body = { data: { 'kinto-emailer': value } };
+    expect((await owner.request('PUT', collection, { body })).status).toBe(400);
+    expect((await owner.request('PATCH', '/v1/buckets/food', { body })).status).toBe(400);
+  });
+
+  it('Buckets are checked like collections, and other objects are not.', async () => {
+    const { owner } = await start();
+    expect((await saveHooks(owner, [{}], '/v1/buckets/food')).status).toBe(400);
+    expect((await saveHooks(owner, [{}], '/v1/buckets/drinks')).status).toBe(400);
+    expect((await saveHooks(owner, [{}], '/v1/buckets/food/groups/g')).status).toBe(201);
+  });
+
+  it('A pattern that would take others a long time is no more than a pattern here.', async () => {
+    const { owner } = await start();
+    const hook = { ...fine, resource_name: 'record', record_id: '^(a+)+$' };
+    await saveHooks(owner, [hook]);
+    const path = `${collection}/records/${'a'.repeat(200)}b`;
+    expect((await owner.request('PUT', path, { body: {} })).status).toBe(201);
+  });
+
+  it('Nobody learns the members of a group by naming it who may not read it.', async () => {
+    const { service, owner } = await start();
+    await owner.request('PUT', '/v1/buckets/food/groups/cooks');
+    await owner.request('PUT', '/v1/buckets/food/groups/open', {
+      body: { permissions: { read: ['system.Authenticated'] } },
+    });
+    await owner.request('PUT', collection, { body: { permissions: { write: ['system.Authenticated'] } } });
+    const guest = service.asUser('guest');
+    const hooks = (group: string): object[] => [
+      { ...fine, resource_name: 'record', recipients: [`/buckets/food/groups/${group}`] },
+    ];
+    const refused = await saveHooks(guest, [...hooks('open'), ...hooks('cooks')]);
+    expect([refused.status, refused.body]).toMatchObject([
+      400,
+      { details: [{ name: 'data.kinto-emailer.hooks.1.recipients' }] },
+    ]);
+    expect((await saveHooks(guest, hooks('gone'))).status).toBe(400);
+    expect((await saveHooks(guest, hooks('open'))).status).toBe(200);
+    // What somebody else has named stays, whoever changes the rest.
+    await saveHooks(owner, hooks('cooks'));
+    const changed = await guest.request('PATCH', collection, { body: { data: { title: 'Fruits' } } });
+    expect(changed.status).toBe(200);
+  });
+});

@@ -1,0 +1,47 @@
+// A service with the plugin and a mail server, and a collection to put hooks on.
+import { onTestFinished } from 'vitest';
+import type { Logger } from '../../../src/contracts/logger.ts';
+import { startTestService, type TestClient, type TestResponse, type TestService } from '../../../src/testing/index.ts';
+import { startMailSink, type MailSink } from '../../support/mail-sink.ts';
+
+export const collection = '/v1/buckets/food/collections/fruits';
+
+export const everybody = 'team@example.org';
+
+export interface Started {
+  readonly service: TestService;
+  /** The owner of the bucket. */
+  readonly owner: TestClient;
+  readonly sink: MailSink;
+}
+
+export interface StartOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly logger?: Logger;
+}
+
+export function mailSettings({ port }: { readonly port: number }): Readonly<Record<string, string>> {
+  return { includes: 'emailer', 'mail.host': '127.0.0.1', 'mail.port': String(port) };
+}
+
+/** Starts both; they end with the test. */
+export async function start({ settings = {}, logger }: StartOptions = {}): Promise<Started> {
+  const sink = await startMailSink();
+  const service = await startTestService({
+    settings: { ...mailSettings(sink), ...settings },
+    ...(logger === undefined ? {} : { logger }),
+  });
+  onTestFinished(() => service.close());
+  const owner = service.asUser('owner');
+  await owner.request('PUT', '/v1/buckets/food');
+  return { service, owner, sink };
+}
+
+/** Puts hooks on the collection, which causes no mail itself unless they are about collections. */
+export function saveHooks(owner: TestClient, hooks: unknown, path = collection): Promise<TestResponse> {
+  return owner.request('PUT', path, { body: { data: { 'kinto-emailer': { hooks } } } });
+}
+
+export function putRecord(client: TestClient, id: string, data: object = {}): Promise<TestResponse> {
+  return client.request('PUT', `${collection}/records/${id}`, { body: { data } });
+}

@@ -1,0 +1,153 @@
+// Configurations as deployments of Kinto have them: they load as they are, and whatever has no meaning here is named.
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
+import type { SettingsFamily } from '../../src/settings/families.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import type { Settings } from '../../src/settings/settings.ts';
+import { folderWith, problemsOf } from './helpers.ts';
+
+const file = new URL('kinto-26.ini', import.meta.url);
+const builtInPlugins = await loadAllBuiltIn();
+const tables = builtInPlugins.map((plugin) => plugin.settings ?? {});
+const families: readonly SettingsFamily[] = builtInPlugins.flatMap((plugin) => plugin.families ?? []);
+
+function load(text: string): Settings {
+  return loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: {}, tables });
+}
+
+describe('The configuration of a Kinto 26 with everything that it has', () => {
+  const settings = loadSettings({ configFile: fileURLToPath(file), environment: {}, tables });
+
+  test('loads, with lines about deprecated spellings and no others.', () => {
+    expect(settings.warnings.filter((line) => !line.includes('deprecated'))).toEqual([]);
+    expect(settings.warnings.length).toBeGreaterThan(4);
+  });
+
+  test.each([
+    ['project_name', 'Town library'],
+    ['http_scheme', 'https'],
+    ['http_host', 'kinto.library.example'],
+    ['http_port', 8888],
+    ['storage_backend', 'postgresql'],
+    ['storage_url', 'postgresql://kinto:s%40cret@db.library.example:5432/kinto'],
+    ['storage_pool_size', 50],
+    ['permission_backend', 'postgresql'],
+    ['cache_backend', 'postgresql'],
+    ['cache_prefix', 'library_'],
+    ['userid_hmac_secret', 'b4c96a8692291d88fe5a97dd91846eb4'],
+    ['multiauth.policies', ['account', 'portal', 'basicauth']],
+    ['bucket_create_principals', ['account:admin']],
+    ['user-data_delete_principals', ['account:admin']],
+    ['experimental_permissions_endpoint', true],
+    ['experimental_collection_schema_validation', true],
+    ['bucket_id_generator', 'NameGenerator'],
+    ['record_id_generator', 'RelaxedUUID'],
+    ['id_generator', 'UUID4'],
+    ['paginate_by', 1000],
+    ['batch_max_requests', 200],
+    ['retry_after_seconds', 5],
+    ['backoff', 10],
+    ['backoff_percentage', 20],
+    ['eos_message', 'We are moving'],
+    ['cors_max_age_seconds', 3600],
+    ['trailing_slash_redirect_ttl_seconds', 3600],
+  ] as const)('says %s: %j', (key, expected) => {
+    expect(settings.get(key)).toEqual(expected);
+  });
+
+  test.each([
+    ['bucket_write_principals', 'account:admin /buckets/staff/groups/operators'],
+    ['multiauth.policy.portal.issuer', 'https://login.library.example'],
+    ['multiauth.policy.portal.header_type', 'Bearer+Portal'],
+    ['history.auto_trim_max_count', '1000'],
+    ['catalogue.books.record_cache_expires_seconds', '30'],
+    ['event_listeners.redis.use', 'kinto_redis.listeners'],
+  ])('lets %s be looked up: %j', (key, expected) => {
+    expect(settings.lookup(key)).toBe(expected);
+  });
+
+  test('includes the plugins by the names that they have here.', () => {
+    const known = ['default_bucket', 'openid', 'history', 'quotas', 'flush', 'prometheus', 'admin', 'changes'];
+    expect(settings.get('includes')).toEqual(expect.arrayContaining(known));
+    expect(settings.get('includes').filter((name) => /kinto/.test(name))).toEqual([]);
+  });
+
+  test('has names without effect, each told with the reason, and none unknown but those of plugins that are not there.', () => {
+    const lines = settings.findUnknownKeys(tables, families);
+    const names = (form: RegExp): readonly string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? []);
+    expect(names(/^(?:kinto\.)?(\S+) \(.*\) has no effect: ./)).toEqual([
+      'initialization_sequence',
+      'settings_prefix',
+      'json_renderer',
+      'transaction_per_request',
+      'tm.annotate_user',
+      'storage_poolclass',
+      'permission_poolclass',
+      'sentry_dsn',
+      'sentry_env',
+      'newrelic_config',
+      'newrelic_env',
+      'profiler_enabled',
+    ]);
+    const plugins = /^(?:account_|history\.|quotas\.|attachment\.|signer\.|mail\.)/;
+    expect(names(/^unknown setting (?:kinto\.)?(\S+)/).filter((name) => !plugins.test(name))).toEqual([]);
+  });
+});
+
+describe('Names that mean nothing', () => {
+  test.each([
+    ['kinto.pagniate_by', 'paginate_by'],
+    ['kinto.storage_backened', 'storage_backend'],
+    ['kinto.bucket_create_principal', 'bucket_create_principals'],
+    ['kinto.experimental_collection_schema_validations', 'experimental_collection_schema_validation'],
+    ['multiauth.polices', 'multiauth.policies'],
+    ['userid_hmac_secrets', 'userid_hmac_secret'],
+    ['kinto.batch_max_request', 'batch_max_requests'],
+  ])('%s is reported with %s as the nearest.', (given, nearest) => {
+    const settings = load(`[app:main]\nuserid_hmac_secret = x\n${given} = 5\n`);
+    expect(settings.findUnknownKeys(tables, families)).toEqual([
+      `unknown setting ${given} (coffer.ini line 3): did you mean ${nearest}?`,
+    ]);
+  });
+
+  test('those that resemble nothing are reported as well.', () => {
+    const settings = load('[app:main]\nuserid_hmac_secret = x\nour_own_thing = 5\n');
+    expect(settings.findUnknownKeys(tables, families)).toEqual(['unknown setting our_own_thing (coffer.ini line 3)']);
+  });
+});
+
+describe('Files of paste and uWSGI', () => {
+  const main = 'kinto.userid_hmac_secret = x\nkinto.paginate_by = 7\n';
+
+  test.each([
+    [
+      'one application behind a map of addresses',
+      `[composite:main]\nuse = egg:Paste#urlmap\n/ = kinto\n[app:kinto]\n${main}`,
+    ],
+    [
+      'one application in a pipeline',
+      `[pipeline:main]\npipeline = gzip kinto\n[filter:gzip]\nuse = egg:gz\n[app:kinto]\n${main}`,
+    ],
+    [
+      'values for all sections',
+      `[DEFAULT]\nsize = 7\n[app:main]\nkinto.userid_hmac_secret = x\nkinto.paginate_by = %(size)s\n`,
+    ],
+    ['keys that uWSGI repeats or gives alone', `[uwsgi]\nenv = A=1\nenv = B=2\nmaster\n[app:main]\n${main}`],
+    [
+      'colons, comments and long lists',
+      '[app:main]\n; old\nuserid_hmac_secret: x\n# new\npaginate_by: 7\ncors_origins:\n  https://a.example\n  https://b.example\n',
+    ],
+    [
+      'formats of log lines with percent signs',
+      `[app:main]\n${main}[formatter_generic]\nformat = %(asctime)s %(message)s\n`,
+    ],
+  ])('load: %s.', (_what, text) => {
+    expect(load(text).get('paginate_by')).toBe(7);
+  });
+
+  test('what stands twice in the section of the settings is still an error.', () => {
+    const { message } = problemsOf(() => load(`[app:main]\n${main}kinto.paginate_by = 8\n`));
+    expect(message).toContain('kinto.paginate_by is set in line 3 already');
+  });
+});
