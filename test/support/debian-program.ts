@@ -20,8 +20,8 @@ export interface ProgramSource {
   readonly variable: string;
   /** Package to install. */
   readonly install: string;
-  /** Packages to unpack without the right to install: what is needed beside the C library. */
-  readonly unpack: readonly string[];
+  /** Packages to unpack without the right to install, beside the C library; what an installation would add unless given. */
+  readonly unpack?: readonly string[];
   /** Programs below `usr/bin` of those packages, the first that is there is taken. */
   readonly files: readonly string[];
 }
@@ -65,14 +65,14 @@ async function install(name: string): Promise<void> {
 }
 
 /** Without the right to install: the packages are fetched and unpacked into a cache folder. */
-async function unpack({ install: name, unpack: packages, files }: ProgramSource): Promise<Program> {
+async function unpack({ install: name, unpack: given, files }: ProgramSource): Promise<Program> {
   const home = process.env['XDG_CACHE_HOME'] ?? path.join(process.env['HOME'] ?? tmpdir(), '.cache');
   const folder = path.join(home, 'coffer-test', name);
   if (!(await exists(folder))) {
     // Made aside and moved into place, so that test files that start together do not meet half of it.
     await mkdir(path.dirname(folder), { recursive: true });
     const draft = await mkdtemp(`${folder}-`);
-    await run('apt-get', ['download', ...packages], { cwd: draft });
+    await run('apt-get', ['download', ...(given ?? (await missingPackages(name)))], { cwd: draft });
     const archives = (await readdir(draft)).filter((file) => file.endsWith('.deb'));
     for (const archive of archives) await run('dpkg', ['-x', archive, '.'], { cwd: draft });
     await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
@@ -83,6 +83,13 @@ async function unpack({ install: name, unpack: packages, files }: ProgramSource)
     if (await exists(program)) return { path: program, libraries };
   }
   throw new Error(`${folder} has none of ${files.join(', ')}`);
+}
+
+/** The package and what of its dependencies this machine lacks. */
+async function missingPackages(name: string): Promise<readonly string[]> {
+  const options = ['-o', 'Debug::NoLocking=1', '--no-install-recommends', '--simulate'];
+  const { stdout } = await run('apt-get', [...options, 'install', name]);
+  return [...stdout.matchAll(/^Inst (\S+)/gm)].map(([, each = '']) => each);
 }
 
 async function exists(file: string): Promise<boolean> {
