@@ -103,6 +103,8 @@ async function show() {
   if (signal.aborted) return;
   const hadFocus = outlet.contains(document.activeElement);
   fill(outlet, frame(context, view, signOut));
+  // For whoever wants to know that this is the view of the address, and not the one before it.
+  outlet.dataset['shown'] = shownHash;
   // On a phone the row of tabs may be wider than the page.
   outlet.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   const heading = outlet.querySelector('h1');

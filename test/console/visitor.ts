@@ -59,6 +59,9 @@ export class Visitor {
   /** Goes to a view by its address. */
   async go(hash: string): Promise<void> {
     await this.page.goto(`${this.#address}${hash}`);
+    // Until then the view before may still be there, with fields of the same names.
+    const shown = new URL(this.page.url()).hash;
+    await this.page.locator(`#app[data-shown=${JSON.stringify(shown)}]`).waitFor();
     await this.page.getByRole('heading', { level: 1 }).waitFor();
   }
 
