@@ -215,8 +215,11 @@ describe.each(backends)('permissions on $name', (backend) => {
   it(
     'No door opens for anybody whom the entries do not name, and all for those they do.',
     async () => {
+      // Looked at between worlds: one that is cut off in the middle would leave requests in flight.
+      const end = performance.now() + Math.max(10_000, runs * 1000);
       await fc.assert(
         fc.asyncProperty(world, async (given) => {
+          if (performance.now() > end) return;
           try {
             const { tree, people } = await build(given);
             for (const person of people) {
@@ -229,7 +232,7 @@ describe.each(backends)('permissions on $name', (backend) => {
             await send('root', 'DELETE', '/buckets');
           }
         }),
-        { numRuns: runs, plugins: [fc.interruptAfterTimeLimit(Math.max(10_000, runs * 1000))] },
+        { numRuns: runs },
       );
     },
     60_000 + runs * 5000,
