@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access } from './access.ts';
+import { CheckpointThread } from './checkpoint-thread.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { reapChunk } from './reaper.ts';
@@ -11,12 +13,14 @@ import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnown
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
 
-export interface SqliteDatabaseOptions extends Omit<WriterQueueOptions, 'beforeCommit'> {
+export interface SqliteDatabaseOptions extends Omit<WriterQueueOptions, 'beforeCommit' | 'afterCommit'> {
   /** The file; it and its folder are created when absent. */
   readonly path: string;
   readonly clock: Clock;
   /** Default `FULL`: a commit survives loss of power. */
   readonly synchronous?: Synchronous;
+  /** Pages in the write-ahead log that are worth moving into the file. */
+  readonly checkpointFrames?: number;
 }
 
 export interface SqliteDatabase extends Database {
@@ -46,21 +50,29 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       'storage',
       () => new Snapshots(() => new Connection({ path, synchronous, readOnly: true })),
     );
-    const queue = new WriterQueue(writer, { ...options, beforeCommit: () => snapshots.refresh() });
-    return createDatabase(path, clock, writer, snapshots, queue);
+    const queue: WriterQueue = new WriterQueue(writer, {
+      ...options,
+      beforeCommit: () => snapshots.refresh(),
+      afterCommit: () => checkpoints.look(),
+    });
+    const checkpoints = new Checkpoints(new CheckpointThread(path, synchronous), writer, queue, options.checkpointFrames);
+    return createDatabase({ path, clock, writer, snapshots, queue, checkpoints });
   } catch (error) {
     writer.close();
     throw error;
   }
 }
 
-function createDatabase(
-  path: string,
-  clock: Clock,
-  writer: Connection,
-  snapshots: Snapshots,
-  queue: WriterQueue,
-): SqliteDatabase {
+interface Parts {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly writer: Connection;
+  readonly snapshots: Snapshots;
+  readonly queue: WriterQueue;
+  readonly checkpoints: Checkpoints;
+}
+
+function createDatabase({ path, clock, writer, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
   const reaper = new Background(() => reapChunk(queue));
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
   let closing: Promise<void> | undefined;
@@ -92,6 +104,7 @@ function createDatabase(
   async function close(): Promise<void> {
     await reaper.stop();
     await queue.close();
+    await checkpoints.close();
     await snapshots.close();
     try {
       writer.all('PRAGMA wal_checkpoint(TRUNCATE)');

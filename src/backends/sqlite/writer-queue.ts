@@ -16,6 +16,8 @@ export interface WriterQueueOptions {
   readonly busyTimeoutMs?: number;
   /** Called right before each COMMIT. */
   readonly beforeCommit?: () => void;
+  /** Called after each COMMIT that has succeeded. */
+  readonly afterCommit?: () => void;
 }
 
 /** `background` work is let through when nothing else waits, or after so many turns of others. */
@@ -97,6 +99,9 @@ export class WriterQueue {
   /** Set while BEGIN is being retried. */
   #retry: NodeJS.Timeout | undefined;
   #commit: NodeJS.Immediate | undefined;
+  /** What waits for the end of the group. */
+  #task: (() => Promise<void>) | undefined;
+  #isPaused = false;
   #closed = false;
   readonly #closers: (() => void)[] = [];
 
@@ -107,6 +112,7 @@ export class WriterQueue {
       maxGroupMilliseconds: options.maxGroupMilliseconds ?? 20,
       busyTimeoutMs: options.busyTimeoutMs ?? 5000,
       beforeCommit: options.beforeCommit ?? (() => undefined),
+      afterCommit: options.afterCommit ?? (() => undefined),
     };
   }
 
@@ -128,6 +134,18 @@ export class WriterQueue {
     return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.normal.length };
   }
 
+  /**
+   * Ends the group and runs the task before another one begins. One at a time.
+   *
+   * @throws whatever the task throws
+   */
+  whileIdle(task: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#task = () => task().then(resolve, reject);
+      this.#advance();
+    });
+  }
+
   /** Refuses new units and waits until those that asked before have ended and are committed. */
   close(): Promise<void> {
     this.#closed = true;
@@ -139,9 +157,11 @@ export class WriterQueue {
 
   /** Does whatever is due next, unless a unit holds the turn. */
   #advance(): void {
-    if (this.#current !== undefined || this.#retry !== undefined) return;
+    if (this.#current !== undefined || this.#retry !== undefined || this.#isPaused) return;
     if (this.#group !== undefined && this.#isComplete(this.#group)) this.#endGroup(this.#group);
-    if (this.#hasWaiters()) {
+    if (this.#task !== undefined) {
+      this.#pauseFor(this.#task);
+    } else if (this.#hasWaiters()) {
       if (this.#group !== undefined) this.#grant(this.#group);
       else this.#openGroup();
     } else if (this.#group === undefined) {
@@ -155,6 +175,15 @@ export class WriterQueue {
         this.#advance();
       });
     }
+  }
+
+  #pauseFor(task: () => Promise<void>): void {
+    this.#task = undefined;
+    this.#isPaused = true;
+    void task().then(() => {
+      this.#isPaused = false;
+      this.#advance();
+    });
   }
 
   #hasWaiters(): boolean {
@@ -213,6 +242,7 @@ export class WriterQueue {
   #isComplete(group: CommitGroup): boolean {
     return (
       group.failure !== undefined ||
+      this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
       performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds
     );
@@ -225,12 +255,12 @@ export class WriterQueue {
         this.#options.beforeCommit();
         this.#connection.run('COMMIT');
         group.succeed();
-        return;
       }
     } catch (error) {
       group.fail(error);
     }
-    this.#rollBack();
+    if (group.failure === undefined) this.#options.afterCommit();
+    else this.#rollBack();
   }
 
   #rollBack(): void {
