@@ -10,6 +10,13 @@ import type { Synchronous } from './connection.ts';
  */
 export type CheckpointMode = 'PASSIVE' | 'RESTART';
 
+export interface Moved {
+  /** Whether everything in the log is in the file now. */
+  readonly isComplete: boolean;
+  /** How many pages the log holds, moved or not. */
+  readonly frames: number;
+}
+
 /** How long `RESTART` waits for reads that began before. */
 const patienceMs = 100;
 
@@ -26,7 +33,7 @@ parentPort.on('message', (mode) => {
     return;
   }
   const [isBusy, frames, moved] = database.prepare('PRAGMA wal_checkpoint(' + mode + ')').get();
-  parentPort.postMessage(isBusy === 0 && frames === moved);
+  parentPort.postMessage({ isComplete: isBusy === 0 && frames === moved, frames });
 });`;
 
 export class CheckpointThread {
@@ -41,17 +48,17 @@ export class CheckpointThread {
     this.#synchronous = synchronous;
   }
 
-  /** Moves the log, or a part of it; ask again only when this has ended. Returns whether all of it is in the file now. */
-  async move(mode: CheckpointMode): Promise<boolean> {
+  /** Moves the log, or a part of it; ask again only when this has ended. */
+  async move(mode: CheckpointMode): Promise<Moved> {
     const worker = (this.#worker ??= this.#start());
     return new Promise((resolve) => {
-      const settle = (isComplete: unknown): void => {
+      const settle = (moved: Moved): void => {
         worker.off('message', settle).off('exit', giveUp);
         worker.unref();
-        resolve(isComplete === true);
+        resolve(moved);
       };
       // The log is as good as before, and grows until a later attempt succeeds.
-      const giveUp = (): void => settle(false);
+      const giveUp = (): void => settle({ isComplete: false, frames: 0 });
       worker.on('message', settle).on('exit', giveUp);
       worker.ref();
       worker.postMessage(mode);

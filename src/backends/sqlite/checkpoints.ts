@@ -10,7 +10,6 @@ const defaultFrames = 4000;
 const framesOfLastResort = 32_768;
 
 export class Checkpoints {
-  readonly #writer: Connection;
   readonly #queue: WriterQueue;
   readonly #thread: CheckpointThread;
   readonly #frames: number;
@@ -20,7 +19,6 @@ export class Checkpoints {
 
   /** @param frames pages in the log that are worth moving */
   constructor(thread: CheckpointThread, writer: Connection, queue: WriterQueue, frames: number = defaultFrames) {
-    this.#writer = writer;
     this.#queue = queue;
     this.#thread = thread;
     this.#frames = frames;
@@ -28,9 +26,9 @@ export class Checkpoints {
     writer.exec(`PRAGMA wal_autocheckpoint = ${framesOfLastResort}`);
   }
 
-  /** To be called after each commit. */
-  look(): void {
-    if (this.#running !== undefined || this.#framesInLog() < this.#due) return;
+  /** @param connection any that is in no transaction */
+  look(connection: Connection): void {
+    if (this.#running !== undefined || framesInLog(connection) < this.#due) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
     });
@@ -45,12 +43,13 @@ export class Checkpoints {
   async #run(): Promise<void> {
     await this.#thread.move('PASSIVE');
     await this.#queue.whileIdle(async () => {
-      const isRestarted = await this.#thread.move('RESTART');
-      this.#due = (isRestarted ? 0 : this.#framesInLog()) + this.#frames;
+      const { isComplete, frames } = await this.#thread.move('RESTART');
+      // Where a long read has kept the log from beginning anew, as much again has to come together.
+      this.#due = (isComplete ? 0 : frames) + this.#frames;
     });
   }
+}
 
-  #framesInLog(): number {
-    return this.#writer.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;
-  }
+function framesInLog(connection: Connection): number {
+  return connection.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;
 }
