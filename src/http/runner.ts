@@ -40,8 +40,10 @@ export interface Answer {
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const answer = await runUntilAnswered(options, request);
+  const released = request.body.release();
+  if (released === undefined) return answer;
   try {
-    await request.body.release();
+    await released;
   } catch (error) {
     options.logger.error({ err: error, rid: request.id }, 'What a request left behind could not be removed');
   }
@@ -57,8 +59,8 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const note = observer === undefined ? undefined : new Note(observer);
     try {
       const dispatched = await dispatcher.dispatch(request, { session, identities, note });
-      const response = await fireEvents(session, dispatched, logger);
-      await session.end(response.status < 500);
+      const response = session.hasEvents ? await fireEvents(session, dispatched, logger) : dispatched;
+      if (session.hasConsequences) await session.end(response.status < 500);
       return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
@@ -84,7 +86,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
  * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
  */
 async function fireEvents(session: Session, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
-  if (session.events.isEmpty || session.isDoomed || response.status >= 500) return response;
+  if (session.isDoomed || response.status >= 500) return response;
   const scope = { session, response };
   await session.events.fire(scope);
   for (const { name, handle } of session.events.takeAfter()) {

@@ -113,7 +113,10 @@ class Shell {
     }
   }
 
-  async #answer(incoming: IncomingMessage, bodiless: ServiceRequest): Promise<{ response: ServiceResponse; isLast: boolean }> {
+  async #answer(
+    incoming: IncomingMessage,
+    bodiless: ServiceRequest,
+  ): Promise<{ response: ServiceResponse; isLast: boolean }> {
     const { runner } = this.#options;
     if (!namesOneHost(incoming)) {
       return { response: await respondWithRefusal(runner, bodiless, new ServiceError('badRequest')), isLast: false };

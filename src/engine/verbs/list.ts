@@ -70,7 +70,7 @@ async function countList(
   const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
   return {
     status: 200,
-    headers: { ...timestampHeaders(timestamp), ...headers, 'Total-Objects': total, 'Total-Records': total },
+    headers: { ...timestampHeaders(timestamp, headers), 'Total-Objects': total, 'Total-Records': total },
     body: '',
   };
 }
@@ -89,7 +89,7 @@ async function readPage(
     page = await context.session.reader.storage.listAll(list, { ...query, ids });
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
-  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const all = timestampHeaders(timestamp, headers);
   const entries = fittingEntries(page.entries);
   await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
