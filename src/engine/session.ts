@@ -91,6 +91,11 @@ export class Session {
     return !this.#stores.storage.database.abilities.durable;
   }
 
+  /** Whether reads that may not be needed are better made together with others than later. */
+  get isRemote(): boolean {
+    return this.#stores.storage.database.isRemote === true || this.#stores.permission.database.isRemote === true;
+  }
+
   /** Whether storage and permissions are written in one transaction. */
   get hasOneTransaction(): boolean {
     return this.#stores.permission.database === this.#stores.storage.database;
@@ -138,7 +143,8 @@ export class Session {
    */
   async end(keep: boolean): Promise<void> {
     if (!keep || this.#doomed) return this.abandon();
-    for (let open = this.#transactions; open !== undefined && open.length > 0;) {
+    const open = this.#transactions ?? [];
+    while (open.length > 0) {
       const transaction = open.shift()!;
       try {
         await transaction.commit();
