@@ -28,7 +28,7 @@ export const anonymous: Caller = {
 };
 
 /** An authenticated caller who is in no groups but those given. */
-export function authenticatedCaller(userId: string, given: Iterable<string>, profile?: JsonObject): Caller {
+export function authenticatedCaller(userId: string, given: readonly string[], profile?: JsonObject): Caller {
   const principals = principalsOf(userId, given);
   return {
     userId,
@@ -43,7 +43,7 @@ export function authenticatedCaller(userId: string, given: Iterable<string>, pro
 /** An authenticated caller whose groups are looked up when something depends on them. */
 export function callerInGroups(
   userId: string,
-  given: Iterable<string>,
+  given: readonly string[],
   readGroups: () => Promise<Iterable<string>>,
   profile?: JsonObject,
 ): Caller {
@@ -60,6 +60,7 @@ export async function completeCaller(caller: Caller): Promise<Caller> {
   return { ...caller, knownPrincipals: await caller.allPrincipals(), memberOf: undefined };
 }
 
-function principalsOf(userId: string, given: Iterable<string>): readonly string[] {
+function principalsOf(userId: string, given: readonly string[]): readonly string[] {
+  if (given.length === 0) return [userId, EVERYONE, AUTHENTICATED];
   return [...new Set([userId, EVERYONE, AUTHENTICATED, ...given])];
 }

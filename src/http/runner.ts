@@ -2,7 +2,6 @@
 // says that it lost a race.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../contracts/errors.ts';
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
@@ -10,16 +9,14 @@ import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { Identities, type PrincipalSource } from './identity.ts';
+import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
 
-export interface RunnerOptions {
+export interface RunnerOptions extends IdentitySources {
   readonly dispatcher: Dispatcher;
   readonly stores: Stores;
   /** Who hears of what requests do. */
   readonly subscribers: Subscribers;
-  readonly policies: readonly AuthenticationPolicy[];
-  readonly principals: readonly PrincipalSource[];
   readonly logger: Logger;
   /** Who looks on, if anybody does. */
   readonly observer?: Observer | undefined;
@@ -51,11 +48,11 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 }
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
-  const { dispatcher, stores, subscribers, policies, principals, logger, observer } = options;
+  const { dispatcher, stores, subscribers, logger, observer } = options;
   let contended: readonly ListKey[] = [];
   for (let attempt = 1; ;) {
     const session = new Session(stores, logger, { contended, subscribers });
-    const identities = new Identities(policies, principals);
+    const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
       const dispatched = await dispatcher.dispatch(request, { session, identities, note });
