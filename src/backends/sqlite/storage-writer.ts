@@ -1,13 +1,14 @@
 // The writing half of the storage contract, for single objects. A unit of work holds the turn of the only writer, so
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import { IntegrityError, TransactionConflict, UnicityError } from '../../contracts/errors.ts';
 import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
+import { isTaken } from './errors.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
@@ -58,9 +59,15 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     );
   }
 
-  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  create(
+    list: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<StoredObject> {
     return this.access.run((connection) => {
-      const found = find(connection, list, id);
+      const found = isFresh ? findListOnly(connection, list) : find(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
@@ -126,9 +133,19 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
     const stored: StoredObject[] = [];
-    for (const { id, text } of objects) {
-      if (stored.length > 0 && stored.length % objectsPerStep === 0) yield;
-      stored.push(this.#put(connection, list, find(connection, list, id), id, text, undefined));
+    for (let start = 0; start < objects.length; start += objectsPerStep) {
+      if (start > 0) yield;
+      const now = this.#clock.now();
+      const row = findList(connection, list) ?? insertList(connection, list, now - 1);
+      let lastModified = row.clock;
+      const step = objects.slice(start, start + objectsPerStep);
+      for (const { id, text } of step) {
+        lastModified = nextAfter(lastModified, now);
+        const object = new StoredObject(id, lastModified, text);
+        insertObject(connection, row.list, object);
+        stored.push(object);
+      }
+      updateList(connection, row.list, lastModified, { live: step.length });
     }
     return stored;
   }
@@ -145,13 +162,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     const lastModified =
       found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
     const { list } = found.list ?? insertList(connection, key, lastModified);
-    const plain = holdsPlainNumbersOnly(text) ? 1 : 0;
-    if (found.object !== undefined) {
+    const object = new StoredObject(id, lastModified, text);
+    if (found.object === undefined) insertObject(connection, list, object);
+    else {
       const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
-      connection.run(sql, lastModified, plain, text, list, id);
-    } else {
-      const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
-      connection.run(sql, list, id, lastModified, plain, text);
+      connection.run(sql, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text, list, id);
     }
     if (found.tombstone !== undefined) {
       connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
@@ -160,7 +175,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       live: found.object === undefined ? 1 : 0,
       dead: found.tombstone === undefined ? 0 : -1,
     });
-    return new StoredObject(id, lastModified, text);
+    return object;
   }
 
   /**
@@ -218,6 +233,26 @@ function nextAfter(timestamp: number, now: number): number {
   const next = Math.max(now, timestamp + 1);
   if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
   return next;
+}
+
+/**
+ * Stores a new object. The list's row is the caller's.
+ *
+ * @throws TransactionConflict when another one has the id, which nobody looked for
+ */
+function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): void {
+  const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
+  try {
+    connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
+  } catch (error) {
+    if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
+    throw error;
+  }
+}
+
+/** For a new object whose id is taken to be free. */
+function findListOnly(connection: Connection, key: ListKey): Found {
+  return { list: findList(connection, key), object: undefined, tombstone: undefined };
 }
 
 function find(connection: Connection, { kind, parent }: ListKey, id: string): Found {

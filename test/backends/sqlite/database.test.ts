@@ -7,7 +7,7 @@ import { LogFile } from '../../../src/backends/sqlite/log-file.ts';
 import { applyNextMigration, readSchemaVersion, type Migration } from '../../../src/backends/sqlite/schema.ts';
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
-import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { createTestClock } from '../../../src/testing/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
@@ -259,6 +259,21 @@ describe('the schema', () => {
     expect(await test.database.initializeSchema({ dryRun: true })).toEqual([]);
     expect(await test.storage.reader.resourceTimestamp(records)).toBeUndefined();
     expect(await test.permission.reader.getObjectPermissions('/buckets/b')).toEqual({});
+  });
+});
+
+describe('an id that was drawn at random', () => {
+  it('and is taken is a lost race, and the object that has it stays', async () => {
+    const test = await openTestDatabase();
+    await test.unit((storage) => storage.create(records, 'one', '{"n":1}', undefined, { isFresh: true }));
+    await expect(
+      test.unit((storage) => storage.create(records, 'one', '{"n":2}', undefined, { isFresh: true })),
+    ).rejects.toThrow(TransactionConflict);
+    await expect(test.unit((storage) => storage.createAll(records, [{ id: 'one', text: '{}' }]))).rejects.toThrow(
+      TransactionConflict,
+    );
+    expect((await test.storage.reader.get(records, 'one'))?.text).toBe('{"n":1}');
+    expect(await test.storage.reader.countAll(records, { filters: [] })).toBe(1);
   });
 });
 
