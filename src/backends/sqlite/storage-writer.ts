@@ -29,11 +29,20 @@ interface Found {
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #clock: Clock;
   readonly #announceDoomed: () => void;
+  /**
+   * Objects that others are written below, as each entry of a batch asks for them again. Nobody else changes them while the
+   * unit lasts; it forgets them all when it may have changed one itself.
+   */
+  readonly #held = new Map<string, Promise<StoredObject | undefined>>();
 
   constructor(access: Access, clock: Clock, announceDoomed: () => void) {
     super(access);
     this.#clock = clock;
     this.#announceDoomed = announceDoomed;
+  }
+
+  override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.#held.get(heldKey(list, id)) ?? super.get(list, id);
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */
@@ -50,7 +59,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   /** Nothing to hold: while the unit lasts nobody else deletes. */
   hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.get(list, id);
+    const object = this.get(list, id);
+    this.#held.set(heldKey(list, id), object);
+    return object;
   }
 
   touch(list: ListKey): Promise<number> {
@@ -66,6 +77,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     lastModified?: number,
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<StoredObject> {
+    this.#held.delete(heldKey(list, id));
     return this.access.run((connection) => {
       const found = isFresh ? findListOnly(connection, list) : find(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
@@ -74,10 +86,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   async createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.access.read((connection) => this.#putAll(connection, list, objects));
+    return this.#inSteps((connection) => this.#putAll(connection, list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    this.#held.clear();
     return this.access.run((connection) =>
       this.#put(connection, list, find(connection, list, id), id, text, lastModified),
     );
@@ -88,6 +101,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
+    this.#held.clear();
     const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = find(connection, list, id);
@@ -103,10 +117,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    return this.access.read((connection) => deletePage(connection, list, query, this.#clock));
+    return this.#inSteps((connection) => deletePage(connection, list, query, this.#clock));
   }
 
   deleteChildren(uri: string): Promise<void> {
+    this.#held.clear();
     return this.access.run((connection) => {
       const now = this.#clock.now();
       // A list without timestamps left must not keep its parent from being deleted.
@@ -120,15 +135,22 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    return this.access.read((connection) => trimList(connection, list, selection, maxObjects));
+    return this.#inSteps((connection) => trimList(connection, list, selection, maxObjects));
   }
 
   restore(list: ListKey, restoration: Restoration): Promise<void> {
-    return this.access.read((connection) => restoreEntries(connection, list, restoration));
+    return this.#inSteps((connection) => restoreEntries(connection, list, restoration));
   }
 
   flush(): Promise<void> {
+    this.#held.clear();
     return this.access.run(flushStorage);
+  }
+
+  /** What is asked for between two steps may be changed by a later one. */
+  #inSteps<T>(write: (connection: Connection) => Steps<T>): Promise<T> {
+    this.#held.clear();
+    return this.access.read(write).finally(() => this.#held.clear());
   }
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
@@ -248,6 +270,10 @@ function insertObject(connection: Connection, list: number, { id, lastModified, 
     if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
     throw error;
   }
+}
+
+function heldKey({ kind, parent }: ListKey, id: string): string {
+  return JSON.stringify([kind, parent, id]);
 }
 
 /** For a new object whose id is taken to be free. */
