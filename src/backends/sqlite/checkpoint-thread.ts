@@ -1,6 +1,5 @@
 // A thread that moves the write-ahead log into the database file. That reads, writes and flushes as many pages as the
 // log holds, for hundreds of milliseconds on a busy disk, during which nobody could be served.
-import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { Synchronous } from './connection.ts';
 
@@ -22,8 +21,9 @@ const patienceMs = 100;
 
 /** As text, because neither the compiled nor the uncompiled source could be named by one path. */
 const threadSource = `
+const { createRequire } = require('node:module');
 const { parentPort, workerData } = require('node:worker_threads');
-const { DatabaseSync } = require(workerData.driver);
+const { DatabaseSync } = createRequire(workerData.from)('@photostructure/sqlite');
 const database = new DatabaseSync(workerData.path, { returnArrays: true, timeout: workerData.patienceMs });
 database.exec('PRAGMA synchronous = ' + workerData.synchronous);
 parentPort.on('message', (mode) => {
@@ -77,8 +77,7 @@ export class CheckpointThread {
   }
 
   #start(): Worker {
-    const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite');
-    const workerData = { driver, path: this.#path, synchronous: this.#synchronous, patienceMs };
+    const workerData = { from: import.meta.url, path: this.#path, synchronous: this.#synchronous, patienceMs };
     const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
     const worker = new Worker(threadSource, { eval: true, workerData, resourceLimits });
     // Disks may be full, or broken: whoever writes to the database next is told so.
