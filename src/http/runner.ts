@@ -50,8 +50,11 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
   let contended: readonly ListKey[] = [];
+  // What was not as expected is done under locks from the start.
+  let isFirst = true;
   for (let attempt = 1; ;) {
-    const session = new Session(stores, logger, { contended, subscribers });
+    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
+    isFirst = false;
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
