@@ -32,8 +32,6 @@ export default defineConfig({
           name: 'processes',
           include: processTests,
           fileParallelism: false,
-          // Real processes on a busy machine: one that fails once and not again is shown as such in the report.
-          retry: 1,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },

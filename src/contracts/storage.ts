@@ -111,8 +111,11 @@ export interface StorageWriter extends StorageReader {
   /**
    * Reads the live object, or `undefined`, and keeps it, and everything it lies in, from being deleted until the
    * transaction ends. Others may change it and hold it as well. So what is written below an object never outlives it.
+   *
+   * @param below a list at or below the URI of the object that the unit is going to write to; a backend whose deletions
+   *   take such lists first may lock it instead of the object
    */
-  hold(list: ListKey, id: string): Promise<StoredObject | undefined>;
+  hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
   /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
   touch(list: ListKey): Promise<number>;
