@@ -29,6 +29,15 @@ export interface NewObject {
   readonly text: string;
 }
 
+/** Which tombstones are forgotten; see `purgeDeleted`. */
+export interface PurgeOptions {
+  readonly kind?: string;
+  readonly parent?: string;
+  readonly before?: number;
+  readonly maxRetained?: number;
+  readonly limit?: number;
+}
+
 /** How much there is of a kind, over all its lists. */
 export interface KindCount {
   readonly objects: number;
@@ -191,13 +200,7 @@ export interface StorageWriter extends StorageReader {
    * @param options.limit forget so many at most, the oldest of a list first; default all
    * @returns how many were forgotten
    */
-  purgeDeleted(options?: {
-    readonly kind?: string;
-    readonly parent?: string;
-    readonly before?: number;
-    readonly maxRetained?: number;
-    readonly limit?: number;
-  }): Promise<number>;
+  purgeDeleted(options?: PurgeOptions): Promise<number>;
 
   /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;

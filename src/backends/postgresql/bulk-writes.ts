@@ -1,5 +1,6 @@
 // Writes to whole lists and subtrees, done by the server. Rows of lists are locked in the order of their keys, so that
 // two of these do not wait for each other.
+import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection, SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
@@ -10,14 +11,6 @@ import type { LockedLists } from './locked-lists.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { byTime, selectSources } from './selection.ts';
-
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
 
 /** Tombstones that one statement deletes, so that none runs for long. */
 const chunkRows = 20_000;

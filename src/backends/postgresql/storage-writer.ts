@@ -3,11 +3,18 @@
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  Deletion,
+  LockedState,
+  NewObject,
+  PurgeOptions,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
-import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import { prepared, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
