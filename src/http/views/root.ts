@@ -1,7 +1,7 @@
 // The root view: what this service is, what it can do, and who it takes the caller for.
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { Caller } from '../../engine/caller.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { cacheHeaders } from '../target.ts';
 
@@ -39,7 +39,7 @@ export function rootEndpoint(options: RootOptions): Endpoint {
     name: 'hello',
     path: '/',
     isResource: false,
-    operations: { GET: { id: 'server_info', handle }, HEAD: { id: 'head_server_info', handle } },
+    operations: forReading('server_info', handle),
   };
 }
 
