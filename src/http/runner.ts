@@ -22,9 +22,7 @@ export interface RunnerOptions extends IdentitySources {
   readonly observer?: Observer | undefined;
 }
 
-/** So many that a deletion gets its turn among many writers; together they wait for a few seconds at most. */
-const maxAttempts = 40;
-const maxPauseMs = 256;
+const maxAttempts = 8;
 
 export interface Answer {
   readonly response: ServiceResponse;
@@ -73,7 +71,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       // An attempt that has learned of another list does not count: a request can only touch so many.
       if (contended.length === known) attempt++;
       // Longer and more random each time, so that the parties to a race do not meet again.
-      await wait(Math.random() * Math.min(2 ** attempt, maxPauseMs));
+      await wait(Math.random() * 2 ** attempt);
     }
   }
 }
