@@ -1,7 +1,8 @@
 // How fast is a poll answered when nothing has changed, with If-None-Match and with _since, compared with a bare server
 // that answers the same?
 import { besideBare } from './lib/beside-bare.mjs';
-import { owner, records } from './lib/data.mjs';
+import { send } from './lib/client.mjs';
+import { records } from './lib/data.mjs';
 
 export const title = 'poll, nothing new';
 
@@ -27,7 +28,6 @@ export async function* run(bench) {
 
 /** @param {string} url */
 async function etagOf(url) {
-  const { authorization } = owner;
-  const response = await fetch(`${url}/v1${records}`, { method: 'HEAD', headers: { authorization } });
-  return response.headers.get('etag') ?? '';
+  const { headers } = await send(url, { method: 'HEAD', path: `/v1${records}` });
+  return headers.get('etag') ?? '';
 }

@@ -1,15 +1,15 @@
 // How fast are records created, one per request? Memory and SQLite beside a bare server that parses the same body and
 // sends the same bytes; PostgreSQL beside pgbench, which inserts rows over as many connections.
 import { besideBare } from './lib/beside-bare.mjs';
+import { headers } from './lib/client.mjs';
 import { contest, median } from './lib/contest.mjs';
-import { attributes, bucket, owner, records } from './lib/data.mjs';
+import { attributes, bucket, records } from './lib/data.mjs';
 import { inserts } from './lib/pgbench.mjs';
 import { formatRate } from './lib/rows.mjs';
 
 export const title = 'POST one record';
 const lists = 100;
 const body = JSON.stringify({ data: attributes(1) });
-const headers = { authorization: owner.authorization, 'content-type': 'application/json' };
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export async function* run(bench) {

@@ -1,7 +1,7 @@
 // Questions of the form "how close to what Node.js can do": every backend beside a bare server that gives the same
 // answer, and beside one that sends the same headers as well.
 import { contest, ratioOf } from './contest.mjs';
-import { owner } from './data.mjs';
+import { headers as json, send } from './client.mjs';
 import { formatRate } from './rows.mjs';
 
 /**
@@ -16,8 +16,6 @@ import { formatRate } from './rows.mjs';
  * @property {Partial<Record<Backend, number>>} targets least ratio
  * @property {(url: string) => Promise<Request[]>} requests
  */
-
-const json = { authorization: owner.authorization, 'content-type': 'application/json' };
 
 /** @param {Workbench} bench @param {Question} question @returns {Promise<import('./rows.mjs').Row[]>} */
 export async function besideBare(bench, { title, plan, backends, targets, requests: requestsAt }) {
@@ -68,17 +66,10 @@ export async function besideBare(bench, { title, plan, backends, targets, reques
 /** What the server answers to a request. @param {string} url @param {Request | undefined} request */
 async function ask(url, request) {
   if (request === undefined) throw new Error('no request');
-  const { method = 'GET', path, body, headers: own = {} } = request;
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...json, ...own },
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await response.text();
-  if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  const { status, headers: sent, text } = await send(url, request);
   const ofConnection = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => !ofConnection.includes(name)));
-  return { status: response.status, headers, body: text };
+  const headers = Object.fromEntries([...sent].filter(([name]) => !ofConnection.includes(name)));
+  return { status, headers, body: text };
 }
 
 /** @param {number} share */

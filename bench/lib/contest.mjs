@@ -19,6 +19,7 @@
  * @property {number} cpuMicros processor time of the server for each request
  * @property {number} busy share of a processor that the generator needed
  * @property {number[]} rounds requests per second of each round
+ * @property {number} answers of all rounds, with the one that is not counted
  */
 
 /**
@@ -32,17 +33,20 @@ export async function contest(bench, contestants, size = {}) {
   const limits = { connections, ...(amount === undefined ? { seconds } : { amount }) };
   /** @type {Map<string, Result[]>} */
   const results = new Map(contestants.map(({ name }) => [name, []]));
+  /** @type {Map<string, number>} */
+  const answers = new Map();
   // The first round is not counted: compilers and caches get warm.
   for (let round = isShort ? 1 : 0; round <= rounds; round++) {
     for (const { name, program, requests, headers, expected } of contestants) {
       const result = await bench.load(program, { requests, headers, expected, ...limits });
+      answers.set(name, (answers.get(name) ?? 0) + result.answers);
       if (round > 0) results.get(name)?.push(result);
     }
   }
-  return new Map([...results].map(([name, each]) => [name, figuresOf(each)]));
+  return new Map([...results].map(([name, each]) => [name, { ...figuresOf(each), answers: answers.get(name) ?? 0 }]));
 }
 
-/** @param {readonly Result[]} results @returns {Figures} */
+/** @param {readonly Result[]} results @returns {Omit<Figures, 'answers'>} */
 function figuresOf(results) {
   const of = (/** @type {(result: Result) => number} */ read) => median(results.map(read));
   const rounds = results.map(({ answers, seconds }) => answers / seconds);

@@ -75,11 +75,14 @@ export class Places {
     const settings = settingsOf(place.settings);
     await migrate(settings, { dryRun: false });
     const stores = await openStores(settings, systemClock);
+    const began = performance.now();
     try {
       await fill(stores, plan);
     } finally {
       await stores.close();
     }
+    const seconds = (performance.now() - began) / 1000;
+    if (seconds > 5) console.error(`filled ${backend} with ${plan.records} records in ${seconds.toFixed(0)} s`);
     if (place.database !== undefined) await (await this.postgresql()).query(place.database, 'VACUUM ANALYZE');
     return place;
   }

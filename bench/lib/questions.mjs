@@ -1,4 +1,4 @@
 // The questions in the order in which they are asked; each is a file of this name in the folder above.
 
 /** @type {readonly string[]} */
-export const questions = ['get-one', 'poll', 'post-one', 'list-100'];
+export const questions = ['get-one', 'poll', 'post-one', 'list-100', 'batch-25', 'growth'];
