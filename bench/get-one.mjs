@@ -11,7 +11,7 @@ export async function* run(bench) {
     plan: { records: 1000 },
     backends: ['memory', 'sqlite', 'postgresql', 'redis'],
     targets: { memory: 0.6, sqlite: 0.5, postgresql: 0.25 },
-    // Ids of the same length, so that all answers have as many bytes.
+    // Numbers as long as each other, so that all answers have about as many bytes.
     requests: async () => Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
   });
 }

@@ -30,11 +30,14 @@ export const records = `${collection}/records`;
 
 /** Attributes of a record, about 200 bytes with id and timestamp. @param {number} n */
 export function attributes(n) {
-  return { title: `Record ${n}`, count: (n * 7919) % 100_003, done: n % 3 === 0, text: 'x'.repeat(75) };
+  return { title: `Record ${n}`, count: (n * 7919) % 100_003, done: n % 3 === 0, text: 'x'.repeat(70) };
 }
 
-/** @param {number} n */
-export const recordId = (n) => `r${n}`;
+/** As long and as scattered as the ids that the server draws. @param {number} n */
+export function recordId(n) {
+  const scattered = (Math.imul(n, 2_654_435_761) >>> 0).toString(16).padStart(8, '0');
+  return `${scattered}-0be9-4c4b-8f3e-${n.toString(16).padStart(12, '0')}`;
+}
 
 /**
  * @typedef {object} Plan
