@@ -14,7 +14,7 @@ const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ reque
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {
-  for (const backend of bench.among('memory', 'sqlite', 'postgresql', 'redis')) {
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     const program = await bench.server(backend, { records: 0 });
     const figures = await contest(bench, [
       { name: 'single', program, headers, requests: single, expected: [201] },

@@ -10,7 +10,7 @@ const path = `/v1${records}`;
 const reader = user('reader');
 
 /** Read by others as well: made once in a run. @param {number} size @returns {import('./lib/data.mjs').Plan} */
-export const planOf = (size) => ({ records: size, shared: { reader: 10 } });
+export const planOf = (size) => ({ records: size, shared: { reader: 10 }, lists: 1 });
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export const sizesOf = ({ size }) => (size.isShort ? { small: 100, large: 2000 } : { small: 1000, large: 1_000_000 });

@@ -9,7 +9,7 @@ export async function* run(bench) {
   yield* await besideBare(bench, {
     title,
     plan: { records: 100 },
-    backends: ['memory', 'sqlite', 'postgresql', 'redis'],
+    backends: ['memory', 'sqlite', 'postgresql'],
     targets: { memory: 0.5, sqlite: 0.4, postgresql: 0.25 },
     requests: async () => [{ path: `/v1${records}` }],
   });

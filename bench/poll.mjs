@@ -4,13 +4,13 @@ import { besideBare } from './lib/beside-bare.mjs';
 import { send } from './lib/client.mjs';
 import { records } from './lib/data.mjs';
 
-export const title = 'poll, nothing new';
+export const title = 'poll';
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export async function* run(bench) {
   const poll = {
     plan: { records: 1000 },
-    backends: /** @type {const} */ (['memory', 'sqlite', 'postgresql', 'redis']),
+    backends: /** @type {const} */ (['memory', 'sqlite', 'postgresql']),
     targets: { memory: 0.6, sqlite: 0.5, postgresql: 0.25 },
   };
   const path = `/v1${records}`;

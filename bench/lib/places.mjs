@@ -63,6 +63,14 @@ export class Places {
     return this.#copy(await filled);
   }
 
+  /** A place with tables and nothing in them. @param {Backend} backend @returns {Promise<Place>} */
+  async createEmpty(backend) {
+    if (backend === 'memory') return memoryPlace({ records: 0 });
+    const place = await this.#empty(backend);
+    await migrate(settingsOf(place.settings), { dryRun: false });
+    return place;
+  }
+
   async close() {
     await (await this.#postgresql)?.stop();
     await (await this.#redis)?.stop();
@@ -71,10 +79,8 @@ export class Places {
   /** @param {Backend} backend @param {Plan} plan @returns {Promise<Place>} */
   async #fresh(backend, plan) {
     if (backend === 'memory') return memoryPlace(plan);
-    const place = await this.#empty(backend);
-    const settings = settingsOf(place.settings);
-    await migrate(settings, { dryRun: false });
-    const stores = await openStores(settings, systemClock);
+    const place = await this.createEmpty(backend);
+    const stores = await openStores(settingsOf(place.settings), systemClock);
     const began = performance.now();
     try {
       await fill(stores, plan);
