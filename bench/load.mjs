@@ -27,18 +27,14 @@ export async function* run(bench) {
     const source = await bench.server('sqlite', { records: count });
     const target = await places.createEmpty(backend);
     const config = configOf(bench, target.settings);
-    const imported = await coffer([
-      ...['import', 'kinto', '--from', `${source.url}/v1`, '--to-config', config],
-      ...['--header', `authorization: ${headers.authorization}`, '--quiet', '--accept-unseen'],
-    ]);
+    const from = ['--from', `${source.url}/v1`, '--header', `authorization: ${headers.authorization}`];
+    const imported = await coffer(['import', 'kinto', ...from, '--to-config', config, '--quiet', '--accept-unseen']);
     await bench.stop(source);
     await target.drop();
     const copied = await places.createEmpty(backend);
-    const from = await places.create('sqlite', { records: count });
-    const fromConfig = configOf(bench, from.settings);
-    const copySeconds = await coffer([
-      ...['copy', '--from-config', fromConfig, '--to-config', configOf(bench, copied.settings), '--quiet'],
-    ]);
+    const original = configOf(bench, (await places.create('sqlite', { records: count })).settings);
+    const copy = configOf(bench, copied.settings);
+    const copySeconds = await coffer(['copy', '--from-config', original, '--to-config', copy, '--quiet']);
     await copied.drop();
     const program = await bench.server(backend, { records: 0 });
     const sent = await bench.load(program, {

@@ -71,6 +71,12 @@ async function main() {
   const profiles = values.profile ? path.join(import.meta.dirname, 'profiles') : undefined;
   const began = performance.now();
   const bench = new Workbench(size, backends, profiles);
+  // Nothing that was started stays behind.
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => {
+      void bench.close().finally(() => process.exit(1));
+    });
+  }
   const rows = [];
   let ok = true;
   try {

@@ -38,7 +38,7 @@ function begin({ url, headers, requests, expected, everyMs }) {
   timer = setInterval(() => {
     while (began + visits * everyMs <= performance.now()) {
       const due = began + visits * everyMs;
-      const request = requests[visits++ % requests.length];
+      const request = requests.at(visits++ % requests.length);
       if (request !== undefined) ask(url, headers, request, expected, due);
     }
   }, 1);
