@@ -1,6 +1,7 @@
 // Access-control entries and memberships, with an index for each way they are asked for, and the only code that
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -32,6 +33,11 @@ export class GrantTable {
 
   principalsOf(userId: string): ReadonlySet<string> {
     return this.#grants.principalsOf.get(userId) ?? nobody;
+  }
+
+  /** What counts for the user: the principals given to the user, and those given to everybody who is authenticated. */
+  givenTo(userId: string): readonly ReadonlySet<string>[] {
+    return [userId, AUTHENTICATED].flatMap((user) => this.#grants.principalsOf.get(user) ?? []);
   }
 
   usersOf(principal: string): ReadonlySet<string> {

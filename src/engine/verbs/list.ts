@@ -1,11 +1,16 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
-import { entryValue, formatEntry, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import type { Page } from '../../contracts/storage.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Field, PageQuery } from '../../core/query/ast.ts';
+import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
+import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
-import { announceRead } from '../events/announce.ts';
+import { announceRead, isReadHeard } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
@@ -16,34 +21,79 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { kind, context, options, list } = scope;
+  const { context, options, list } = scope;
   const { reader } = context.session;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
+  const ahead = context.session.isRemote && !needsClock ? planAhead(scope) : undefined;
   // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
   // the other way round a client would take itself to have seen what came between the two.
-  const [access, complaint, clock] = await Promise.all([
+  const [access, complaint, clock, firstPage] = await Promise.all([
     requireReadAccess(scope),
     findMissingParent(scope, reader),
     needsClock ? reader.storage.resourceTimestamp(list) : undefined,
+    ahead === undefined ? undefined : reader.storage.listAll(list, { ...ahead.query, limit: ahead.limit }),
   ]);
   if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
-  const parameters = await readListParameters(scope, 'list');
+  const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   requireNoIssues(scope);
 
-  const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
+  const caching = cacheControl(scope);
+  const headers = Object.assign(
+    {},
+    caching instanceof Promise ? await caching : caching,
+    deprecationHeaders(parameters, options),
+  );
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
     const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const { hiddenFields, traits } = kind.declaration;
-  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
-  return context.request.method === 'HEAD'
-    ? countList(scope, access, query, { headers, clock })
-    : readPage(scope, access, query, headers);
+  const query = ahead?.query ?? readListQuery(scope, parameters);
+  if (context.request.method === 'HEAD') return countList(scope, access, query, { headers, clock });
+  const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
+  return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
+}
+
+interface Ahead {
+  readonly parameters: ListParameters;
+  readonly query: ListQuery;
+  /** Entries that are read ahead. */
+  readonly limit: number;
+}
+
+/** Callers who have no access make the database read no more than this. */
+const maxEntriesAhead = 200;
+
+/**
+ * What to read before it is known whether the caller has access to the whole list: nothing where something is wrong with
+ * the request, which is for later, or where the answer may take the database more than a look into an index.
+ */
+function planAhead(scope: Scope): Ahead | undefined {
+  const { context } = scope;
+  const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
+  if (parameters.issues.length > 0) return undefined;
+  const query = findListQuery(scope, parameters);
+  if (query === undefined) return undefined;
+  const isByIndex = (field: Field): boolean => isIdField(field) || isTimestampField(field);
+  const isQuick = query.filters.every(({ field }) => isByIndex(field)) && isByIndex(query.sort[0]!.field);
+  return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
+}
+
+function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
+  try {
+    return readListQuery(scope, parameters);
+  } catch (error) {
+    // Told to those who have access, when the query is read again.
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+function readListQuery({ kind, context, options }: Scope, parameters: ListParameters): ListQuery {
+  return readQuery(parameters, context, options, kind.traits);
 }
 
 async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
@@ -70,7 +120,7 @@ async function countList(
   const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
   return {
     status: 200,
-    headers: { ...timestampHeaders(timestamp), ...headers, 'Total-Objects': total, 'Total-Records': total },
+    headers: { ...timestampHeaders(timestamp, headers), 'Total-Objects': total, 'Total-Records': total },
     body: '',
   };
 }
@@ -79,19 +129,21 @@ async function readPage(
   scope: Scope,
   { ids }: ListAccess,
   query: ListQuery,
-  headers: ResponseHeaders,
+  { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | undefined },
 ): Promise<ServiceResponse> {
   const { list, context, options } = scope;
-  let page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  const { storage } = context.session.reader;
+  const selected: PageQuery = ids === undefined ? query : { ...query, ids };
+  let page = firstPage ?? (await storage.listAll(list, selected));
   if (page.timestamp === undefined) {
     // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
     await requireTimestamp(scope);
-    page = await context.session.reader.storage.listAll(list, { ...query, ids });
+    page = await context.session.reader.storage.listAll(list, selected);
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
-  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const all = timestampHeaders(timestamp, headers);
   const entries = fittingEntries(page.entries);
-  await announceRead(scope, entries, timestamp);
+  if (isReadHeard(scope)) await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   if (more && last !== undefined) {
@@ -100,7 +152,7 @@ async function readPage(
     const next = { sort, limit, position: positionOf(last, sort), offset };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${formatEntries(scope, entries, query).join(',')}]}` };
+  return { status: 200, headers: all, body: `{"data":[${formatPage(scope, entries, query)}]}` };
 }
 
 /** A page ends early where its text would become too long for one answer; there is always one entry on it. */
@@ -115,11 +167,11 @@ function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[]
   return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
-function formatEntries(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
+function formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): string {
   const shown =
     scope.kind.declaration.present === undefined
       ? entries
       : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
-  if (projection === undefined) return shown.map(formatEntry);
-  return shown.map((entry) => formatJson(project(entryValue(entry), projection)));
+  if (projection === undefined) return formatEntries(shown);
+  return shown.map((entry) => formatJson(project(entryValue(entry), projection))).join(',');
 }

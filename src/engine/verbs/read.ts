@@ -3,7 +3,7 @@ import { entryValue } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
-import { announceRead } from '../events/announce.ts';
+import { announceRead, isReadHeard } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { presentObject } from '../ownership.ts';
@@ -16,10 +16,12 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { reader } = context.session;
   const id = objectId(scope);
   // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
+  // The groups of the caller decide about what is shown of the permissions.
   const [, object, permissions] = await Promise.all([
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
+    kind.isShareable && context.session.isRemote ? context.caller.allPrincipals() : undefined,
   ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);
@@ -31,11 +33,12 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
     requireValidId(scope, id);
     throw missingObject(scope, id);
   }
-  const caching = await cacheControl(scope);
+  const asked = cacheControl(scope);
+  const caching = asked instanceof Promise ? await asked : asked;
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const shown = presentObject(scope, object);
   requireMatch(preconditions, object.lastModified, shown);
-  await announceRead(scope, [object]);
+  if (isReadHeard(scope)) await announceRead(scope, [object]);
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
   }

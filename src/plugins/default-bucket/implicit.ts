@@ -38,7 +38,7 @@ export async function createIfMissing(
   const created = await storage.create(list, id, '{}');
   await permission.addPrincipalToAce(uri, 'write', caller.principal);
   const { kind } = list;
-  if (!session.events.wants(kind, 'create')) return;
+  if (!session.hears(kind, 'create')) return;
   const permissions = { write: [caller.principal] };
   const change = { action: 'create', kind, list, uri, ids, old: undefined, new: created, permissions, caller } as const;
   const timestamp = Math.max(clock, created.lastModified);
