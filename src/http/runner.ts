@@ -22,9 +22,7 @@ export interface RunnerOptions extends IdentitySources {
   readonly observer?: Observer | undefined;
 }
 
-/** So many that a deletion gets its turn among many writers; together they wait for a few seconds at most. */
-const maxAttempts = 40;
-const maxPauseMs = 256;
+const maxAttempts = 8;
 
 export interface Answer {
   readonly response: ServiceResponse;
@@ -50,8 +48,11 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
   let contended: readonly ListKey[] = [];
+  // What was not as expected is done under locks from the start.
+  let isFirst = true;
   for (let attempt = 1; ;) {
-    const session = new Session(stores, logger, { contended, subscribers });
+    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
+    isFirst = false;
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
@@ -70,7 +71,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       // An attempt that has learned of another list does not count: a request can only touch so many.
       if (contended.length === known) attempt++;
       // Longer and more random each time, so that the parties to a race do not meet again.
-      await wait(Math.random() * Math.min(2 ** attempt, maxPauseMs));
+      await wait(Math.random() * 2 ** attempt);
     }
   }
 }
