@@ -7,7 +7,7 @@ import { readEntryField } from '../../core/query/fields.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isOwnField, jsonPathOf } from './filter-terms.ts';
-import { FirstOf } from './first-of.ts';
+import { FirstOf } from '../../base/first-of.ts';
 import {
   compileSelection,
   fromWhere,
@@ -16,7 +16,7 @@ import {
   type CompiledSelection,
   type Window,
 } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { isIdField, isTimestampField, rangeAfter } from '../../core/query/timestamp-range.ts';
 
 export interface SelectedPage {

@@ -4,7 +4,7 @@ import type { Filter, Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { liveCondition, tombstoneCondition } from './filter-sql.ts';
 import type { Condition } from './filter-terms.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { isIdField, splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
 /** Index entries that one statement of a scan looks at; a few milliseconds at most. */

@@ -15,7 +15,7 @@ import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sor
 import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
 import { findList } from '../../../src/backends/sqlite/lists.ts';
 import { selectPage } from '../../../src/backends/sqlite/page.ts';
-import { runAtOnce } from '../../../src/backends/sqlite/steps.ts';
+import { runAtOnce } from '../../../src/base/steps.ts';
 import { objectOf } from '../../core/query/arbitraries.ts';
 import { openTestDatabase, records, type TestDatabase } from './temporary.ts';
 
