@@ -57,8 +57,12 @@ class MemoryPermissionReader implements PermissionReader {
 
   checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
     return this.run(() => {
+      let last: string | undefined;
+      let entries: EntriesOfObject | undefined;
       for (const { objectId, permission } of bound) {
-        const allowed = this.grants.entriesOf(objectId)?.get(permission);
+        // Those of one object follow each other.
+        if (objectId !== last) entries = this.grants.entriesOf((last = objectId));
+        const allowed = entries?.get(permission);
         if (allowed !== undefined && principals.some((principal) => allowed.has(principal))) return true;
       }
       return false;
@@ -213,7 +217,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   deletePermissionsBelow(uri: string): Promise<void> {
-    return this.run(() => this.grants.objectsBelow(uri).forEach((objectId) => this.#revokeAll(objectId)));
+    return this.run(() => this.grants.removeBelow(uri, this.#unit));
   }
 
   flush(): Promise<void> {
