@@ -53,10 +53,10 @@ export class MemoryUnit implements Transaction {
       return step();
     });
     if (!(walked instanceof Promise)) return walked;
-    const done = (): void => {
+    const finish = (): void => {
       this.#walking = undefined;
     };
-    this.#walking = walked.then(done, done);
+    this.#walking = walked.then(finish, finish);
     return walked;
   }
 

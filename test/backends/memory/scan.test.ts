@@ -1,5 +1,6 @@
 // Long reads of the memory backend: they pause, others are served meanwhile, and they go on as if nothing had happened.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { pause } from '../../../src/base/steps.ts';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
@@ -132,7 +133,7 @@ describe('entries below an object', () => {
     // While the rest is swept up.
     await grant(`${below}/3`);
     expect(await accessible()).toEqual([`${below}/3`]);
-    await new Promise((resolve) => setImmediate(resolve));
+    await pause();
     expect(await accessible()).toEqual([`${below}/3`]);
     expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({});
   });
