@@ -35,6 +35,11 @@ export interface Database {
    * knows. Absent: the service brings the schema up to date when it starts.
    */
   readonly needsMigration?: boolean;
+  /**
+   * Whether every call may be a way to another machine and back, so that calls which do not depend on each other are made
+   * together, even where one may turn out not to have been needed. Absent: it is not.
+   */
+  readonly isRemote?: boolean;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
   begin(): Promise<Transaction>;
   /**

@@ -14,6 +14,13 @@ export interface BoundPattern {
   readonly permission: string;
 }
 
+/** How to look for objects that somebody has access to. */
+export interface AccessibleOptions {
+  readonly bound?: readonly BoundPattern[];
+  readonly withChildren?: boolean;
+  readonly memberOf?: string | undefined;
+}
+
 export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
 
 /** All entries of one object. */
@@ -45,8 +52,17 @@ export interface PermissionReader {
   /** Union of the principals over all pairs. */
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
 
-  /** Whether any of the principals is in any of the entries; `false` for an empty list. */
-  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean>;
+  /**
+   * Whether any of the principals is in any of the entries; `false` for an empty list of entries.
+   *
+   * @param memberOf a user whose principals, as `getUserPrincipals` gives them, count as well. Whoever has to ask another
+   * machine asks for both at once. Default: nobody's
+   */
+  checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean>;
 
   /**
    * The objects on which one of the principals has one of the permissions: object id → permission names.
@@ -54,10 +70,11 @@ export interface PermissionReader {
    * @param options.bound patterns to look at; absent: every entry of those principals; empty: nothing
    * @param options.withChildren `false`: `*` stands for text without `/`, so nothing deeper than the pattern is
    * found; default `true`
+   * @param options.memberOf a user whose principals count as well, as with `checkPermission`
    */
   getAccessibleObjects(
     principals: readonly string[],
-    options?: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean },
+    options?: AccessibleOptions,
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
 
   /** The existing entries of an object, only the named ones when names are given; `{}` when there are none. */

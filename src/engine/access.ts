@@ -2,7 +2,7 @@
 // and a request only fills in the ids of its path.
 import { ServiceError } from '../core/errors.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
-import type { Caller } from './caller.ts';
+import { completeCaller, type Caller } from './caller.ts';
 import type { PathIds } from './context.ts';
 import type { Reader } from './session.ts';
 
@@ -86,14 +86,26 @@ async function askPolicy(
 async function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.authenticated) return caller.userId !== undefined;
   if (isNamedBySettings(rule, caller)) return true;
+  const { knownPrincipals, memberOf } = caller;
   const bound = rule.entries?.bind(ids) ?? [];
-  return bound.length > 0 && reader.permission.checkPermission(caller.principals, bound);
+  const isInEntry = bound.length > 0 && reader.permission.checkPermission(knownPrincipals, bound, memberOf);
+  if (memberOf === undefined || rule.principals.size === 0) return isInEntry;
+  // Settings may name groups as well. Both are asked at once, for each may be a way to another machine.
+  const [named, granted] = await Promise.all([isNamed(rule, caller), isInEntry]);
+  return named || granted;
 }
 
-/** Whether settings alone let the caller do it. */
-export function isNamedBySettings(rule: AccessRule, caller: Caller): boolean {
+/** The same as `isNamedBySettings` for a caller whose groups may not be known yet. */
+export async function isNamed(rule: Pick<AccessRule, 'principals'>, caller: Caller): Promise<boolean> {
   if (rule.principals.size === 0) return false;
-  return caller.principals.some((principal) => rule.principals.has(principal));
+  if (isNamedBySettings(rule, caller)) return true;
+  return caller.memberOf !== undefined && isNamedBySettings(rule, await completeCaller(caller));
+}
+
+/** Whether settings alone let the caller do it, by a principal that is known. */
+export function isNamedBySettings(rule: Pick<AccessRule, 'principals'>, caller: Caller): boolean {
+  if (rule.principals.size === 0) return false;
+  return caller.knownPrincipals.some((principal) => rule.principals.has(principal));
 }
 
 /** The refusal: 401 for callers without valid credentials, 403 for others. */
@@ -149,11 +161,14 @@ async function findObjects(
   reader: Reader,
   ids: PathIds,
 ): Promise<readonly string[]> {
+  const { knownPrincipals, memberOf } = caller;
   const bound = own.entries?.bindList(ids) ?? [];
   const found =
     bound.length === 0
       ? []
-      : (await reader.permission.getAccessibleObjects(caller.principals, { bound, withChildren: false })).keys();
+      : (
+          await reader.permission.getAccessibleObjects(knownPrincipals, { bound, withChildren: false, memberOf })
+        ).keys();
   const shared = Array.from(found, (object) => object.slice(uri.length + 1));
   const { policed } = whole;
   if (policed === undefined) return shared;

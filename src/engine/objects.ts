@@ -10,7 +10,7 @@ import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context, PathIds } from './context.ts';
 import type { ServiceRequest } from './exchange.ts';
-import { holdParent, type EngineOptions, type Scope } from './scope.ts';
+import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
 import { finishDeletions } from './verbs/remove.ts';
 import { writeObject, type Written } from './verbs/write.ts';
@@ -107,7 +107,7 @@ export class Objects {
       readonly isVerbatim?: boolean;
     },
   ): Promise<Written | undefined> {
-    const scope = this.#scope(actor, place);
+    const scope = await this.#openScope(actor, place);
     const id = place.ids[scope.kind.idName]!;
     const writer = await actor.session.writer();
     await holdParent(scope, writer);
@@ -128,7 +128,7 @@ export class Objects {
     place: ObjectPlace,
     options: { readonly lastModified?: number | undefined } = {},
   ): Promise<Deletion | undefined> {
-    const scope = this.#scope(actor, place);
+    const scope = await this.#openScope(actor, place);
     const writer = await actor.session.writer();
     const { timestamp: clock } = await writer.storage.lock(scope.list);
     const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!, options);
@@ -137,7 +137,7 @@ export class Objects {
   }
 
   /** As if a request had come for the object, but one that asks for nothing. */
-  #scope({ session, caller, request }: Actor, { kind, ids }: ObjectPlace): Scope {
+  #openScope({ session, caller, request }: Actor, { kind, ids }: ObjectPlace): Promise<Scope> {
     const found = this.kind(kind);
     const context: Context = {
       request,
@@ -153,6 +153,6 @@ export class Objects {
     };
     // Nobody becomes writer of what the service itself writes.
     const options = { ...this.#options, explicitPermissions: false };
-    return { kind: found, options, context, list: found.listKey(ids, caller), isByService: true };
+    return openScope(found, options, context, { isByService: true });
   }
 }

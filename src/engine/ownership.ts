@@ -22,15 +22,18 @@ export function presentObject(scope: Scope, object: StoredObject): StoredObject 
  * The permissions of an object as the caller may see them: all for those in its own `write` entry, else none. Of objects
  * that belong to somebody by their id they are shown to administrators, too, and to whoever has just signed up.
  */
-export function visiblePermissions(
+export async function visiblePermissions(
   scope: Scope,
   permissions: ObjectPermissions,
   { isNew }: { readonly isNew: boolean },
-): ObjectPermissions {
+): Promise<ObjectPermissions> {
   const { caller, isAdministrator } = viewerOf(scope);
   if (scope.kind.declaration.ownerOf !== undefined && (isNew || isAdministrator)) return permissions;
-  const writers = permissions['write'];
-  return writers?.some((writer) => caller.principals.includes(writer)) === true ? permissions : {};
+  const writers = permissions['write'] ?? [];
+  const isWriter = (principals: readonly string[]): boolean => writers.some((writer) => principals.includes(writer));
+  if (isWriter(caller.knownPrincipals)) return permissions;
+  if (caller.memberOf === undefined || writers.length === 0) return {};
+  return isWriter(await caller.allPrincipals()) ? permissions : {};
 }
 
 /**

@@ -3,7 +3,7 @@ import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { ResourceAction } from './resource-action.ts';
-import type { EngineOptions, Scope } from './scope.ts';
+import { openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
 import { modifyObject } from './verbs/modify.ts';
@@ -91,7 +91,7 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
 }
 
 function handler(kind: CompiledKind, options: EngineOptions, verb: Verb): Operation['handle'] {
-  return (context) => verb({ kind, options, context, list: kind.listKey(context.ids, context.caller) });
+  return async (context) => verb(await openScope(kind, options, context));
 }
 
 function enabled(

@@ -29,17 +29,18 @@ export async function cacheControl({ kind, context, options }: Scope): Promise<R
 }
 
 /** `{"permissions": …, "data": …}`; user resources have no permissions. */
-export function objectResponse(
+export async function objectResponse(
   scope: Scope,
   status: number,
   object: StoredObject,
   permissions: ObjectPermissions,
   headers: ResponseHeaders = {},
-): ServiceResponse {
+): Promise<ServiceResponse> {
   const data = `"data":${formatEntry(presentObject(scope, object))}}`;
-  const body = scope.kind.isShareable
-    ? `{"permissions":${JSON.stringify(visiblePermissions(scope, permissions, { isNew: status === 201 }))},${data}`
-    : `{${data}`;
+  const shown = scope.kind.isShareable
+    ? `"permissions":${JSON.stringify(await visiblePermissions(scope, permissions, { isNew: status === 201 }))},`
+    : '';
+  const body = `{${shown}${data}`;
   return { status, headers: { ...timestampHeaders(object.lastModified), ...headers }, body };
 }
 

@@ -5,6 +5,7 @@ import type { CacheBackend } from '../contracts/cache.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
 import type { Reader, Writer } from './session.ts';
@@ -39,6 +40,23 @@ export interface Scope {
   readonly list: ListKey;
   /** Whether the service itself writes, and not a client. */
   readonly isByService?: boolean;
+}
+
+/**
+ * What a request to an address of the kind is about. Where settings name administrators of the kind, all principals of the
+ * caller are known from here on.
+ */
+export async function openScope(
+  kind: CompiledKind,
+  options: EngineOptions,
+  context: Context,
+  more: Pick<Scope, 'isByService'> = {},
+): Promise<Scope> {
+  const { ids, caller } = context;
+  const list = kind.listKey(ids, caller);
+  if (caller.memberOf === undefined || kind.rules.writeList.principals.size === 0)
+    return { kind, options, context, list, ...more };
+  return { kind, options, context: { ...context, caller: await completeCaller(caller) }, list, ...more };
 }
 
 /** Throws everything found wrong with the request so far, if anything. */

@@ -69,6 +69,11 @@ export class Session {
     return !this.#stores.storage.database.abilities.durable;
   }
 
+  /** Whether reads that may not be needed are better made together with others than later. */
+  get isRemote(): boolean {
+    return this.#stores.storage.database.isRemote === true || this.#stores.permission.database.isRemote === true;
+  }
+
   /** Whether storage and permissions are written in one transaction. */
   get hasOneTransaction(): boolean {
     return this.#stores.permission.database === this.#stores.storage.database;

@@ -2,7 +2,7 @@
 import { JsonSyntaxError, type JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy, Identity } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
-import { anonymous, authenticatedCaller, type Caller } from '../engine/caller.ts';
+import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
 import type { Reader, Session } from '../engine/session.ts';
 
@@ -22,6 +22,8 @@ export class Identities {
   readonly #failed = new Map<AuthenticationPolicy, BackendUnavailable>();
 
   #userId: string | undefined;
+  /** Whether several requests have to see one state of groups. */
+  #isBatch = false;
 
   constructor(policies: readonly AuthenticationPolicy[], sources: readonly PrincipalSource[] = []) {
     this.#policies = policies;
@@ -34,7 +36,7 @@ export class Identities {
   }
 
   /**
-   * The caller with all principals; anonymous when no policy recognises the request. Never fails because of wrong
+   * The caller, with all principals in a batch; anonymous when no policy recognises the request. Never fails because of wrong
    * credentials, unless there were too many.
    *
    * @param path decoded, without the version prefix
@@ -44,18 +46,18 @@ export class Identities {
     const { headers } = request;
     if (this.#isAnonymous(headers)) return anonymous;
     const once = await this.#findOnce(request, session, path);
-    if (once !== undefined) return this.#toCaller(once, session);
+    if (once !== undefined) return this.#complete(await this.#toCaller(once, session));
     const credentials = headers['authorization'];
-    let caller = this.#resolved.get(credentials ?? '');
-    if (caller === undefined) {
-      caller = await this.#toCaller(await this.#find(request), session);
-      if (credentials !== undefined) this.#resolved.set(credentials, caller);
-    }
-    return caller;
+    const known = this.#resolved.get(credentials ?? '');
+    const caller = known ?? (await this.#toCaller(await this.#find(request), session));
+    const resolved = await this.#complete(caller);
+    if (credentials !== undefined && resolved !== known) this.#resolved.set(credentials, resolved);
+    return resolved;
   }
 
-  /** Asks the policies now, and keeps what they say for `resolve`. Never fails. */
+  /** Asks the policies about the entries of a batch now, and keeps what they say for `resolve`. Never fails. */
   async prepare(all: readonly ServiceRequest[]): Promise<void> {
+    this.#isBatch = true;
     for (const request of all) {
       // One after another: a policy that fails is asked once, not once for each entry.
       if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
@@ -128,14 +130,20 @@ export class Identities {
   async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
     if (known === undefined) return anonymous;
     this.#userId ??= known.userId;
-    const principals = await this.#principalsOf(known.userId, session.reader);
-    return authenticatedCaller(known.userId, principals, known.profile);
+    const { userId, profile } = known;
+    const given = this.#sources.length === 0 ? [] : await this.#askSources(userId, session.reader);
+    const readGroups = (): Promise<Iterable<string>> => session.reader.permission.getUserPrincipals(userId);
+    const caller = callerInGroups(userId, given, readGroups, profile);
+    return caller;
   }
 
-  async #principalsOf(userId: string, reader: Reader): Promise<Iterable<string>> {
-    const groups = reader.permission.getUserPrincipals(userId);
-    if (this.#sources.length === 0) return groups;
-    const given = await Promise.all([groups, ...this.#sources.map((source) => source(userId, reader))]);
+  /** The entries of a batch see one state of groups; a request alone lets the backend look, along with everything else. */
+  #complete(caller: Caller): Caller | Promise<Caller> {
+    return this.#isBatch ? completeCaller(caller) : caller;
+  }
+
+  async #askSources(userId: string, reader: Reader): Promise<readonly string[]> {
+    const given = await Promise.all(this.#sources.map((source) => source(userId, reader)));
     return given.flatMap((principals) => [...principals]);
   }
 }

@@ -94,7 +94,8 @@ const entryLists = fc
 function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
   const query = anyQuery(start);
   const names = fc.option(fc.array(permissions, { maxLength: 2, size: 'max' }), { nil: undefined });
-  const access = fc.record({ bound: patterns, withChildren: fc.boolean() }, { requiredKeys: [] });
+  const member = fc.option(principals, { nil: undefined });
+  const access = fc.record({ bound: patterns, withChildren: fc.boolean(), memberOf: principals }, { requiredKeys: [] });
   return weighted<Readers>(
     [12, call('listAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.listAll(...args))],
     [3, call('countAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.countAll(...args))],
@@ -123,7 +124,7 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
     ],
     [
       2,
-      call('checkPermission', fc.tuple(some, bound), ({ permission }: Readers, ...args) =>
+      call('checkPermission', fc.tuple(some, bound, member), ({ permission }: Readers, ...args) =>
         permission.checkPermission(...args),
       ),
     ],

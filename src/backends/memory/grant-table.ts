@@ -2,6 +2,7 @@
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
 import type { Steps } from '../../base/steps.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import { Sweeper } from './sweeper.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -43,6 +44,11 @@ export class GrantTable {
 
   principalsOf(userId: string): ReadonlySet<string> {
     return this.#grants.principalsOf.get(userId) ?? nobody;
+  }
+
+  /** What counts for the user: the principals given to the user, and those given to everybody who is authenticated. */
+  givenTo(userId: string): readonly ReadonlySet<string>[] {
+    return [userId, AUTHENTICATED].flatMap((user) => this.#grants.principalsOf.get(user) ?? []);
   }
 
   usersOf(principal: string): ReadonlySet<string> {

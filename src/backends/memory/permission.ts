@@ -1,6 +1,6 @@
 // The permission contract on the tables of a memory database.
 import type {
-  BoundPattern,
+  AccessibleOptions,
   BoundPermission,
   Memberships,
   ObjectEntries,
@@ -36,9 +36,7 @@ class MemoryPermissionReader implements PermissionReader {
   }
 
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
-    return this.run(
-      () => new Set([...this.grants.principalsOf(userId), ...this.grants.principalsOf('system.Authenticated')]),
-    );
+    return this.run(() => new Set(this.grants.givenTo(userId).flatMap((principals) => [...principals])));
   }
 
   getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
@@ -55,15 +53,22 @@ class MemoryPermissionReader implements PermissionReader {
     });
   }
 
-  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
+  checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
     return this.run(() => {
+      const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf);
       let last: string | undefined;
       let entries: EntriesOfObject | undefined;
       for (const { objectId, permission } of bound) {
         // Those of one object follow each other.
         if (objectId !== last) entries = this.grants.entriesOf((last = objectId));
         const allowed = entries?.get(permission);
-        if (allowed !== undefined && principals.some((principal) => allowed.has(principal))) return true;
+        if (allowed === undefined) continue;
+        if (principals.some((principal) => allowed.has(principal))) return true;
+        if (given.some((groups) => haveCommon(groups, allowed))) return true;
       }
       return false;
     });
@@ -71,7 +76,7 @@ class MemoryPermissionReader implements PermissionReader {
 
   getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     return this.run(() => {
       const found = new Map<string, Set<string>>();
@@ -84,7 +89,8 @@ class MemoryPermissionReader implements PermissionReader {
         pattern: parsePattern(pattern, withChildren),
         permission,
       }));
-      for (const principal of principals) {
+      const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf).flatMap((groups) => [...groups]);
+      for (const principal of [...principals, ...given]) {
         if (wanted === undefined) {
           for (const [objectId, permissions] of this.grants.grantedTo(principal)) {
             for (const permission of permissions) add(objectId, permission);
@@ -135,6 +141,13 @@ class MemoryPermissionReader implements PermissionReader {
       names === undefined ? [...entries] : [...entries].filter(([permission]) => names.includes(permission));
     return Object.fromEntries(wanted.map(([permission, principals]) => [permission, [...principals]]));
   }
+}
+
+/** Whether the sets share anything; costs no more than the smaller one. */
+function haveCommon(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  const [few, many] = one.size <= other.size ? [one, other] : [other, one];
+  for (const each of few) if (many.has(each)) return true;
+  return false;
 }
 
 /** What belongs to the first ids after one, ordered by UTF-16 units. */

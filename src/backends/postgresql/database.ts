@@ -41,6 +41,7 @@ export function openPostgresDatabase({ pool, clock }: PostgresDatabaseOptions): 
 
 class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
+  readonly isRemote = true;
   readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
   readonly needsMigration = true;
   readonly poolState = (): PoolState => this.#pool.state;

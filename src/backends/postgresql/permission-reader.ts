@@ -1,6 +1,6 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
 import type {
-  BoundPattern,
+  AccessibleOptions,
   BoundPermission,
   Memberships,
   ObjectEntries,
@@ -30,11 +30,20 @@ const readPrincipals = quick(
     SELECT coalesce(e.principal, e.principal_key) AS principal ${ofBound} AND e.permission = b.permission OFFSET 0
   ) e`,
 );
-const checkEntries = quick(
-  'check-entries',
-  `SELECT EXISTS (SELECT FROM ${bounds} CROSS JOIN LATERAL (
-    SELECT 1 ${ofBound} AND e.permission = b.permission AND e.principal_key = ANY ($4::text[]) OFFSET 0
-  ) e)`,
+/** Whether an entry asked for fulfils a condition. */
+const isAnyEntry = (condition: string): string => `EXISTS (SELECT FROM ${bounds} CROSS JOIN LATERAL (
+    SELECT 1 ${ofBound} AND e.permission = b.permission AND ${condition} OFFSET 0
+  ) e)`;
+const isNamed = 'e.principal_key = ANY ($4::text[])';
+// Few principals stand in an entry, but a user may be in many groups, so entries lead to memberships.
+const isGiven = `EXISTS (
+    SELECT FROM coffer_memberships m
+    WHERE m.user_key IN ($5, 'system.Authenticated') AND m.principal = coalesce(e.principal, e.principal_key) OFFSET 0
+  )`;
+const checkEntries = quick('check-entries', `SELECT ${isAnyEntry(isNamed)}`);
+const checkEntriesOfMember = quick(
+  'check-entries-of-member',
+  `SELECT ${isAnyEntry(isNamed)} OR ${isAnyEntry(isGiven)}`,
 );
 const readEntries = quick(
   'read-entries',
@@ -94,19 +103,27 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     return new Set(rows.map(([principal]) => principal!));
   }
 
-  async checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
-    if (principals.length === 0 || bound.length === 0) return false;
-    const { rows } = await this.access.run(checkEntries, [...boundColumns(bound), principals.map(keyOfText)]);
+  async checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
+    if (bound.length === 0) return false;
+    const values = [...boundColumns(bound), principals.map(keyOfText)];
+    const { rows } = await (memberOf === undefined
+      ? this.access.run(checkEntries, values)
+      : this.access.run(checkEntriesOfMember, [...values, keyOfText(memberOf)]));
     return rows[0]?.[0] === 't';
   }
 
   async getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
+    const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
     return bound === undefined
-      ? findAllAccessible(this.access, principals)
-      : findAccessible(this.access, principals, bound, withChildren);
+      ? findAllAccessible(this.access, all)
+      : findAccessible(this.access, all, bound, withChildren);
   }
 
   async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {

@@ -76,8 +76,14 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     this.#announceDoomed = announceDoomed;
   }
 
-  override checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
-    return this.#checks.find(principals, bound, () => super.checkPermission(principals, bound));
+  override checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
+    const ask = (): Promise<boolean> => super.checkPermission(principals, bound, memberOf);
+    // Memberships change in many ways; what rests on them is asked each time.
+    return memberOf === undefined ? this.#checks.find(principals, bound, ask) : ask();
   }
 
   async addUserPrincipal(userId: string, principal: string): Promise<void> {

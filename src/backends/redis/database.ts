@@ -38,6 +38,7 @@ export async function openRedisDatabase(options: RedisDatabaseOptions): Promise<
 
 export class RedisDatabase implements Database, UnitHost {
   readonly name = 'redis';
+  readonly isRemote = true;
   readonly abilities: Database['abilities'];
   readonly clock: Clock;
   readonly client: RedisClient;

@@ -1,7 +1,7 @@
 // The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
 // object; sets by principal lead from principals to objects.
 import type {
-  BoundPattern,
+  AccessibleOptions,
   BoundPermission,
   Memberships,
   ObjectEntries,
@@ -61,19 +61,27 @@ export class RedisPermissionReader implements PermissionReader {
     return principals;
   }
 
-  async checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
-    if (principals.length === 0) return false;
-    const entries = await this.#load(bound.map(({ objectId }) => objectId));
+  async checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
+    if (bound.length === 0) return false;
+    const [entries, all] = await Promise.all([
+      this.#load(bound.map(({ objectId }) => objectId)),
+      this.#withPrincipalsOf(memberOf, principals),
+    ]);
     return bound.some(({ objectId, permission }) => {
       const allowed = entries.get(objectId)?.get(permission);
-      return allowed !== undefined && principals.some((principal) => allowed.has(principal));
+      return allowed !== undefined && all.some((principal) => allowed.has(principal));
     });
   }
 
   async getAccessibleObjects(
-    principals: readonly string[],
-    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+    own: readonly string[],
+    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const principals = await this.#withPrincipalsOf(memberOf, own);
     const wanted = bound?.map(({ pattern, permission }) => ({
       pattern: parsePattern(pattern, withChildren),
       permission,
@@ -141,6 +149,10 @@ export class RedisPermissionReader implements PermissionReader {
       return stored.length > 0 ? [] : [{ userId, principals: [...log.principalsAfter(userId, stored)] }];
     });
     return (await Promise.all(users)).flat();
+  }
+
+  async #withPrincipalsOf(userId: string | undefined, principals: readonly string[]): Promise<readonly string[]> {
+    return userId === undefined ? principals : [...principals, ...(await this.getUserPrincipals(userId))];
   }
 
   async #principalsOf(userId: string): Promise<ReadonlySet<string>> {

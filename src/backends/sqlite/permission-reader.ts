@@ -1,6 +1,6 @@
 // The reading half of the permission contract. The same code serves committed state and units of work.
 import type {
-  BoundPattern,
+  AccessibleOptions,
   BoundPermission,
   Memberships,
   ObjectEntries,
@@ -28,10 +28,7 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
-    return this.access.run((connection) => {
-      const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
-      return new Set(connection.all<[string]>(sql, userId).map(([principal]) => principal));
-    });
+    return this.access.run((connection) => new Set(readPrincipals(connection, userId)));
   }
 
   getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
@@ -51,28 +48,30 @@ export class SqlitePermissionReader implements PermissionReader {
     });
   }
 
-  checkPermission(principals: readonly string[], bound: readonly BoundPermission[]): Promise<boolean> {
-    if (principals.length === 0 || bound.length === 0) return Promise.resolve(false);
+  checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
+    if (bound.length === 0) return Promise.resolve(false);
     const among = JSON.stringify(principals);
-    return this.access.run((connection) =>
-      inChunks(bound).some((chunk) => {
-        const { sql, parameters } = fromEntries(chunk);
-        const condition = 'e.principal IN (SELECT value FROM json_each(?))';
-        const row = connection.get<[number]>(`SELECT 1 ${sql} AND ${condition} LIMIT 1`, ...parameters, among);
-        return row !== undefined;
-      }),
+    return this.access.run(
+      (connection) =>
+        isAnyEntry(connection, bound, 'e.principal IN (SELECT value FROM json_each(?))', among) ||
+        (memberOf !== undefined && isAnyEntry(connection, bound, isGiven, memberOf)),
     );
   }
 
   getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true }: { readonly bound?: readonly BoundPattern[]; readonly withChildren?: boolean } = {},
+    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
-    return this.access.read((connection) =>
-      bound === undefined
-        ? findAllAccessible(connection, principals)
-        : findAccessible(connection, principals, bound, withChildren),
-    );
+    return this.access.read((connection) => {
+      const all = memberOf === undefined ? principals : [...principals, ...readPrincipals(connection, memberOf)];
+      return bound === undefined
+        ? findAllAccessible(connection, all)
+        : findAccessible(connection, all, bound, withChildren);
+    });
   }
 
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
@@ -150,6 +149,30 @@ function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPe
     chunks.push(bound.slice(start, start + boundPerStatement));
   }
   return chunks;
+}
+
+/** The principals that count for a user. */
+function readPrincipals(connection: Connection, userId: string): readonly string[] {
+  const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
+  return connection.all<[string]>(sql, userId).map(([principal]) => principal);
+}
+
+/** Whether the principal of an entry counts for a user: few stand in an entry, but a user may be in many groups. */
+const isGiven = `EXISTS (
+  SELECT 1 FROM user_principals u WHERE u.user_id IN (?, 'system.Authenticated') AND u.principal = e.principal
+)`;
+
+/** Whether a condition with one parameter holds for any row of the entries. */
+function isAnyEntry(
+  connection: Connection,
+  bound: readonly BoundPermission[],
+  condition: string,
+  parameter: SqlValue,
+): boolean {
+  return inChunks(bound).some((chunk) => {
+    const { sql, parameters } = fromEntries(chunk);
+    return connection.get<[number]>(`SELECT 1 ${sql} AND ${condition} LIMIT 1`, ...parameters, parameter) !== undefined;
+  });
 }
 
 /** `FROM … WHERE …` for the rows of the entries, as `e`. */

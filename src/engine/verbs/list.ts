@@ -1,8 +1,13 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
 import { entryValue, formatEntry, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import type { Page } from '../../contracts/storage.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Field } from '../../core/query/ast.ts';
+import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
+import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
@@ -16,21 +21,23 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
-  const { kind, context, options, list } = scope;
+  const { context, options, list } = scope;
   const { reader } = context.session;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
+  const ahead = context.session.isRemote && !needsClock ? planAhead(scope) : undefined;
   // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
   // the other way round a client would take itself to have seen what came between the two.
-  const [access, complaint, clock] = await Promise.all([
+  const [access, complaint, clock, firstPage] = await Promise.all([
     requireReadAccess(scope),
     findMissingParent(scope, reader),
     needsClock ? reader.storage.resourceTimestamp(list) : undefined,
+    ahead === undefined ? undefined : reader.storage.listAll(list, { ...ahead.query, limit: ahead.limit }),
   ]);
   if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
-  const parameters = await readListParameters(scope, 'list');
+  const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   requireNoIssues(scope);
 
   const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
@@ -39,11 +46,50 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
+  const query = ahead?.query ?? readListQuery(scope, parameters);
+  if (context.request.method === 'HEAD') return countList(scope, access, query, { headers, clock });
+  const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
+  return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
+}
+
+interface Ahead {
+  readonly parameters: ListParameters;
+  readonly query: ListQuery;
+  /** Entries that are read ahead. */
+  readonly limit: number;
+}
+
+/** Callers who have no access make the database read no more than this. */
+const maxEntriesAhead = 200;
+
+/**
+ * What to read before it is known whether the caller has access to the whole list: nothing where something is wrong with
+ * the request, which is for later, or where the answer may take the database more than a look into an index.
+ */
+function planAhead(scope: Scope): Ahead | undefined {
+  const { context } = scope;
+  const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
+  if (parameters.issues.length > 0) return undefined;
+  const query = findListQuery(scope, parameters);
+  if (query === undefined) return undefined;
+  const isByIndex = (field: Field): boolean => isIdField(field) || isTimestampField(field);
+  const isQuick = query.filters.every(({ field }) => isByIndex(field)) && isByIndex(query.sort[0]!.field);
+  return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
+}
+
+function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
+  try {
+    return readListQuery(scope, parameters);
+  } catch (error) {
+    // Told to those who have access, when the query is read again.
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+function readListQuery({ kind, context, options }: Scope, parameters: ListParameters): ListQuery {
   const { hiddenFields, traits } = kind.declaration;
-  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
-  return context.request.method === 'HEAD'
-    ? countList(scope, access, query, { headers, clock })
-    : readPage(scope, access, query, headers);
+  return readQuery(parameters, context, options, { ...traits, hiddenFields });
 }
 
 async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
@@ -79,10 +125,10 @@ async function readPage(
   scope: Scope,
   { ids }: ListAccess,
   query: ListQuery,
-  headers: ResponseHeaders,
+  { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | undefined },
 ): Promise<ServiceResponse> {
   const { list, context, options } = scope;
-  let page = await context.session.reader.storage.listAll(list, { ...query, ids });
+  let page = firstPage ?? (await context.session.reader.storage.listAll(list, { ...query, ids }));
   if (page.timestamp === undefined) {
     // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
     await requireTimestamp(scope);

@@ -16,10 +16,12 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { reader } = context.session;
   const id = objectId(scope);
   // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
+  // The groups of the caller decide about what is shown of the permissions.
   const [, object, permissions] = await Promise.all([
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
+    kind.isShareable && context.session.isRemote ? context.caller.allPrincipals() : undefined,
   ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);

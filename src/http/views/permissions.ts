@@ -6,8 +6,8 @@ import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
 import { invalidParameters } from '../../core/errors.ts';
-import { isConfirmed, refusal, type AccessRule } from '../../engine/access.ts';
-import type { Caller } from '../../engine/caller.ts';
+import { isConfirmed, isNamedBySettings, refusal, type AccessRule } from '../../engine/access.ts';
+import { completeCaller, type Caller } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
@@ -60,8 +60,10 @@ async function listPermissions(
   traits: ListTraits,
   context: Context,
 ): Promise<ServiceResponse> {
-  const { caller, session, issues } = context;
-  if (!caller.principals.some((principal) => options.readers.has(principal))) throw refusal(caller);
+  const { session, issues } = context;
+  // Everything here depends on groups.
+  const caller = await completeCaller(context.caller);
+  if (!isNamedBySettings({ principals: options.readers }, caller)) throw refusal(caller);
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
@@ -78,7 +80,7 @@ async function collectEntries(
   reader: Reader,
 ): Promise<readonly JsonObject[]> {
   const explicit = new Map<string, Set<string>>();
-  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.principals))
+  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals))
     explicit.set(uri, new Set(names));
   for (const kind of kinds) {
     const granted = entriesBySettings(options, kinds, kind, caller);
@@ -133,7 +135,7 @@ function entriesBySettings(
   return Object.keys(settings).filter(
     (entry) =>
       kind.permissions.includes(entry) &&
-      settingPrincipals(settings[entry] as string).some((principal) => caller.principals.includes(principal)),
+      settingPrincipals(settings[entry] as string).some((principal) => caller.knownPrincipals.includes(principal)),
   );
 }
 
@@ -146,7 +148,7 @@ function rootKinds(
   return kinds
     .filter(({ parent }) => parent === undefined)
     .filter(({ name }) =>
-      settingPrincipals(`${name}_create_principals`).some((principal) => caller.principals.includes(principal)),
+      settingPrincipals(`${name}_create_principals`).some((principal) => caller.knownPrincipals.includes(principal)),
     );
 }
 

@@ -1,6 +1,7 @@
 // The root view: what this service is, what it can do, and who it takes the caller for.
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { Caller } from '../../engine/caller.ts';
+import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { cacheHeaders } from '../target.ts';
@@ -33,8 +34,8 @@ export interface RootOptions {
 }
 
 export function rootEndpoint(options: RootOptions): Endpoint {
-  const handle = ({ request, caller }: { request: { origin: string }; caller: Caller }): Promise<ServiceResponse> =>
-    Promise.resolve(jsonResponse(200, describe(options, request.origin, caller), rootCaching(options)));
+  const handle = async ({ request, caller }: Pick<Context, 'request' | 'caller'>): Promise<ServiceResponse> =>
+    jsonResponse(200, await describe(options, request.origin, caller), rootCaching(options));
   return {
     name: 'hello',
     path: '/',
@@ -47,7 +48,7 @@ function rootCaching({ isReadonly, cacheSeconds }: RootOptions): Record<string, 
   return isReadonly ? cacheHeaders(cacheSeconds) : {};
 }
 
-function describe(options: RootOptions, origin: string, caller: Caller): JsonObject {
+async function describe(options: RootOptions, origin: string, caller: Caller): Promise<JsonObject> {
   const view: MutableJsonObject = {
     project_name: options.projectName,
     project_version: options.projectVersion,
@@ -60,7 +61,7 @@ function describe(options: RootOptions, origin: string, caller: Caller): JsonObj
   };
   if (options.endOfService !== undefined) view['eos'] = options.endOfService;
   if (caller.userId !== undefined) {
-    const user: MutableJsonObject = { id: caller.userId, principals: caller.principals };
+    const user: MutableJsonObject = { id: caller.userId, principals: await caller.allPrincipals() };
     for (const add of options.userInfo)
       for (const [key, value] of Object.entries(add(caller))) setKey(user, key, value);
     view['user'] = user;

@@ -5,7 +5,7 @@ import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
-import { refusal } from '../../engine/access.ts';
+import { isNamed, refusal } from '../../engine/access.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context, PathIds } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
@@ -43,7 +43,7 @@ export function userDataEndpoint(options: UserDataOptions): Endpoint {
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
   const { caller, ids, session } = context;
-  if (!caller.principals.some((principal) => options.deleters.has(principal))) throw refusal(caller);
+  if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
   const principal = ids['principal']!;
   const writer = await session.writer();
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);

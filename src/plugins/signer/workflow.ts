@@ -99,6 +99,7 @@ async function choose(
 ): Promise<Step> {
   const { service, actor, route, options } = work;
   const { editors, reviewers } = groupUris(route.source, options);
+  const principals = await caller.allPrincipals();
   const stored = await service.host.objects.find(actor, collectionPlace(route.source));
   // As it was before the request, and as earlier changes of the request have left it.
   const requesters = [valueOf(old), valueOf(stored)].map((each) => getKey(each, 'last_review_request_by'));
@@ -106,8 +107,8 @@ async function choose(
     from,
     to: getKey(after, 'status'),
     isReviewed: options.isReviewed,
-    isEditor: caller.principals.includes(editors),
-    isReviewer: caller.principals.includes(reviewers),
+    isEditor: principals.includes(editors),
+    isReviewer: principals.includes(reviewers),
     isRequester: requesters.includes(caller.principal),
   });
   if (decision.kind === 'step') return decision.step;

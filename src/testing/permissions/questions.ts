@@ -196,6 +196,35 @@ function plain(found: ReadonlyMap<string, ReadonlySet<string>>): Record<string, 
   return Object.fromEntries([...found].map(([objectId, names]) => [objectId, [...names].toSorted()]));
 }
 
+/** Gives `acme:kim` one principal that stands in entries, others that do not, and one by way of everybody. */
+async function seedMembers(write: PermissionProbe['write']): Promise<void> {
+  await seedObjects(write);
+  await write(async (writer) => {
+    for (const group of ['/buckets/a/groups/x', 'g', '/buckets/a/groups/y']) {
+      await writer.addUserPrincipal('acme:kim', group);
+    }
+    await writer.addUserPrincipal('acme:lee', 'h');
+    await writer.addUserPrincipal('system.Authenticated', 'tom');
+  });
+}
+
+const memberChecks: readonly (readonly [
+  name: string,
+  principals: readonly string[],
+  memberOf: string,
+  bound: readonly (readonly [string, string])[],
+  expected: boolean,
+])[] = [
+  ['a principal of the user is enough', [], 'acme:kim', [[`${c}/records/r`, 'write']], true],
+  ['a principal beside those of the user is enough', ['zoe'], 'acme:kim', [[c, 'read']], true],
+  ['a principal of everybody is enough', ['nobody'], 'acme:lee', [['/buckets/a', 'write']], true],
+  ['a principal of everybody counts for users without any', [], 'acme:new', [['/buckets/a', 'write']], true],
+  ['principals of another user do not count', ['nobody'], 'acme:lee', [[`${c}/records/r`, 'write']], false],
+  ['a user is no principal of its own', [], 'zoe', [['/buckets/a', 'read']], false],
+  ['principals of the user grant no other permission', [], 'acme:kim', [[`${c}/records/r`, 'create']], false],
+  ['without entries principals of the user grant nothing', [], 'acme:kim', [], false],
+];
+
 /** Checks and searches. */
 export const questionCases: readonly PermissionCase[] = [
   ...checks.map(([name, principals, bound, expected]) =>
@@ -205,6 +234,57 @@ export const questionCases: readonly PermissionCase[] = [
       assert.equal(await reader.checkPermission(principals, entries), expected);
     }),
   ),
+  ...memberChecks.map(([name, principals, memberOf, bound, expected]) =>
+    permissionCase(`in a check with a user, ${name}`, async ({ write, reader }) => {
+      await seedMembers(write);
+      const entries = bound.map(([objectId, permission]) => ({ objectId, permission }));
+      assert.equal(await reader.checkPermission(principals, entries, memberOf), expected);
+      await write(async (writer) =>
+        assert.equal(await writer.checkPermission(principals, entries, memberOf), expected),
+      );
+    }),
+  ),
+  permissionCase(
+    'a check with a user sees what the unit of work has done to memberships',
+    async ({ write, reader }) => {
+      await seedMembers(write);
+      const entries = [{ objectId: `${c}/records/r`, permission: 'write' }];
+      await write(async (writer) => {
+        assert.equal(await writer.checkPermission([], entries, 'acme:kim'), true);
+        await writer.removeUserPrincipal('acme:kim', 'g');
+        assert.equal(await writer.checkPermission([], entries, 'acme:kim'), false);
+        await writer.addUserPrincipal('acme:lee', 'g');
+        assert.equal(await writer.checkPermission([], entries, 'acme:lee'), true);
+      });
+      assert.equal(await reader.checkPermission([], entries, 'acme:kim'), false);
+      assert.equal(await reader.checkPermission([], entries, 'acme:lee'), true);
+    },
+  ),
+  permissionCase('a check with a user finds principals of any length', async ({ write, reader }) => {
+    const long = `/buckets/${'b'.repeat(900)}/groups/\u{1F600}`;
+    const entries = [{ objectId: '/buckets/a', permission: 'read' }];
+    await write(async (writer) => {
+      await writer.addPrincipalToAce('/buckets/a', 'read', long);
+      await writer.addUserPrincipal('acme:kim', long);
+    });
+    assert.equal(await reader.checkPermission([], entries, 'acme:kim'), true);
+    assert.equal(await reader.checkPermission([], entries, 'acme:lee'), false);
+    const bound = patterns([['/buckets/a', 'read']]);
+    assert.equal((await reader.getAccessibleObjects([], { bound, memberOf: 'acme:kim' })).size, 1);
+  }),
+  permissionCase('accessible objects of a user are those of the principals too', async ({ write, reader }) => {
+    await seedMembers(write);
+    const bound = patterns([['/buckets/*', 'write']]);
+    assert.deepEqual(plain(await reader.getAccessibleObjects([], { bound, memberOf: 'acme:kim' })), {
+      '/buckets/a': ['write'],
+      '/buckets/a/collections/d': ['write'],
+      [`${c}/records/r`]: ['write'],
+    });
+    assert.deepEqual(
+      plain(await reader.getAccessibleObjects(['g'], { memberOf: 'acme:lee' })),
+      plain(await reader.getAccessibleObjects(['g', 'tom', 'h'])),
+    );
+  }),
   // Proves S-080.
   permissionCase('the principals of several entries come together', async ({ write, reader }) => {
     await seedObjects(write);
