@@ -107,7 +107,7 @@ function* selectExcess(
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly number[]> {
-  const compiled = compileSelection(row.list, selection, false);
+  const compiled = compileSelection(row, selection, false);
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: [object: number, lastModified: number][] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {

@@ -8,6 +8,7 @@ import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isOwnField, jsonPathOf } from './filter-terms.ts';
 import { FirstOf } from '../../base/first-of.ts';
+import type { ListRow } from './lists.ts';
 import {
   compileSelection,
   fromWhere,
@@ -32,7 +33,7 @@ type EntryRow = [id: string, lastModified: number, data: string | null];
 /** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
 export function* selectPage(
   connection: Connection,
-  list: number,
+  list: ListRow,
   query: PageQuery,
   includeDeleted: boolean,
 ): Steps<SelectedPage> {

@@ -5,6 +5,7 @@ import type { Connection, SqlValue } from './connection.ts';
 import { liveCondition, tombstoneCondition } from './filter-sql.ts';
 import type { Condition } from './filter-terms.ts';
 import type { Steps } from '../../base/steps.ts';
+import type { ListRow } from './lists.ts';
 import { isIdField, splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
 /** Index entries that one statement of a scan looks at; a few milliseconds at most. */
@@ -22,6 +23,8 @@ export interface CompiledSelection {
   readonly ids: readonly string[] | undefined;
   /** Which tables to look into, and what their rows must fulfil beyond source and range. */
   readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
+  /** Whether so little is in the list that one window holds all of it. */
+  readonly isSmall: boolean;
 }
 
 /** A part of the source: timestamps, of the ids when there are any. */
@@ -31,15 +34,16 @@ export interface Window {
 }
 
 /** Compiles filters and ids; a table takes part only when one of its rows can match at all. */
-export function compileSelection(list: number, selection: Selection, includeDeleted: boolean): CompiledSelection {
+export function compileSelection(list: ListRow, selection: Selection, includeDeleted: boolean): CompiledSelection {
   const { range, rest } = splitTimestampRange(selection.filters);
   const ids = selection.ids ?? namedIds(rest);
   const tables: CompiledSelection['tables'][number][] = [];
-  const ofObjects = liveCondition(rest);
+  const ofObjects = list.live > 0 ? liveCondition(rest) : 'never';
   if (ofObjects !== 'never') tables.push({ table: 'objects', condition: ofObjects });
-  const ofTombstones = includeDeleted ? tombstoneCondition(rest) : 'never';
+  const ofTombstones = includeDeleted && list.dead > 0 ? tombstoneCondition(rest) : 'never';
   if (ofTombstones !== 'never') tables.push({ table: 'tombstones', condition: ofTombstones });
-  return { list, filters: selection.filters, range, ids: ids && [...new Set(ids)], tables };
+  const isSmall = list.live + list.dead <= windowRows;
+  return { list: list.list, filters: selection.filters, range, ids: ids && [...new Set(ids)], tables, isSmall };
 }
 
 /** The only ids that can pass the filters, when one of them names ids. */
@@ -94,7 +98,7 @@ export function* walkWindows(
   }
   let rest = range;
   for (;;) {
-    const edge = findEdge(connection, selection, rest, direction);
+    const edge = selection.isSmall ? undefined : findEdge(connection, selection, rest, direction);
     if (edge === undefined) {
       visit({ range: rest, ids });
       return;

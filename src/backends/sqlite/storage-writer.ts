@@ -188,7 +188,7 @@ function* deletePage(
 ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
   const row = findList(connection, key);
   if (row === undefined) return { deletions: [], more: false };
-  const { entries, more } = yield* selectPage(connection, row.list, query, false);
+  const { entries, more } = yield* selectPage(connection, row, query, false);
   const now = clock.now();
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += objectsPerStep) {

@@ -402,7 +402,7 @@ describe('statements', () => {
       }
     }
     const connection = new WatchedConnection({ path: test.path, synchronous: 'OFF' });
-    const { list } = findList(connection, records)!;
+    const list = findList(connection, records)!;
     fc.assert(
       fc.property(fc.array(filter, { maxLength: 30 }), sort, (filters, keysOfSort) => {
         runAtOnce(selectPage(connection, list, { filters, sort: keysOfSort, limit: 10 }, true));
@@ -432,7 +432,7 @@ describe('plans', () => {
     const test = await openTestDatabase();
     await fill(test, records, longEntries(500));
     const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
-    const { list } = findList(connection, records)!;
+    const list = findList(connection, records)!;
     const page = runAtOnce(selectPage(connection, list, query, query.includeDeleted === true));
     connection.close();
     expect(page.entries).toHaveLength(10);
@@ -444,7 +444,7 @@ describe('plans', () => {
     const test = await openTestDatabase();
     await fill(test, records, longEntries(500));
     const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
-    const { list } = findList(connection, records)!;
+    const list = findList(connection, records)!;
     const query: PageQuery = { filters: since, ids: ['id1', 'id400'], sort: byTime, limit: 10, includeDeleted: true };
     runAtOnce(selectPage(connection, list, query, true));
     connection.close();
