@@ -95,15 +95,12 @@ function compileComparison(path: string, operator: Comparison, value: JsonValue)
   if (operator === 'eq' || operator === 'not') return compileEquality(path, rank, value, operator === 'eq');
   const { isAbove, wanted } = orderTests[operator];
   const bound = bindScalar(value);
+  const [sameType, lowerTypes] = [typeNames[rank]!, typeNames.slice(0, rank).join(' ')];
   return {
     sql: `(CASE WHEN instr(?, json_type(e.data, ?))
       THEN ifnull(CASE WHEN ? THEN json_extract(e.data, ?) > ? ELSE json_extract(e.data, ?) < ? END, 0)
       WHEN instr(?, json_type(e.data, ?)) THEN ? ELSE ? END) = ?`,
-    parameters: [
-      ...[typeNames[rank]!, path],
-      ...[isAbove, path, bound, path, bound],
-      ...[typeNames.slice(0, rank).join(' '), path, 1 - isAbove, isAbove, wanted],
-    ],
+    parameters: [sameType, path, isAbove, path, bound, path, bound, lowerTypes, path, 1 - isAbove, isAbove, wanted],
   };
 }
 
