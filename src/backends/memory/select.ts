@@ -5,6 +5,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import {
@@ -121,16 +122,6 @@ function* visitSelected<T extends StoredEntry>(
       if (entry.lastModified >= range.low && entry.lastModified <= range.high && matches(entry, rest)) visit(entry);
     });
   }
-}
-
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const { field, ...test } of filters) {
-    if (!isIdField(field)) continue;
-    if (test.operator === 'eq') return typeof test.value === 'string' ? [test.value] : [];
-    if (test.operator === 'in') return test.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
 }
 
 function cut<T extends StoredEntry>(found: readonly T[], limit: number): Selected<T> {
