@@ -3,9 +3,17 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that start processes and listen on ports; they run after the others, with more patience. */
-const processTests = ['cli', 'conformance', 'console', 'durability', 'examples', 'faults', 'process', 'sync'].map(
-  (room) => `test/${room}/**/*.test.ts`,
-);
+const processTests = [
+  'bench',
+  'cli',
+  'conformance',
+  'console',
+  'durability',
+  'examples',
+  'faults',
+  'process',
+  'sync',
+].map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({
   test: {

@@ -71,8 +71,12 @@ function unwrap(transaction: Transaction): Transaction {
 }
 
 function observeDatabase(inner: Database, watch: Watch): Database {
+  const { writeAlone } = inner;
   return withMethods(inner, {
     begin: async () => new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch),
+    ...(writeAlone === undefined
+      ? {}
+      : { writeAlone: (write) => watch.run('write_alone', write.list, () => writeAlone.call(inner, write)) }),
   });
 }
 

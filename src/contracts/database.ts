@@ -1,5 +1,6 @@
 // The place that storage and permission backends keep their data in, and its transactions. Backends of one database
 // share one transaction, so that an object and its permissions are written together or not at all.
+import type { ListKey } from '../core/objects/stored.ts';
 import type { PoolState } from './observer.ts';
 
 /** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
@@ -23,6 +24,26 @@ export interface Abilities {
   readonly atomicAcrossParents: boolean;
 }
 
+/** A write to one object and its entries that is a whole unit of work: everything it depends on is said beforehand. */
+export interface LoneWrite {
+  readonly list: ListKey;
+  readonly id: string;
+  /** The object that the list belongs to, which has to be there; `undefined` for lists at the root. */
+  readonly holder: { readonly list: ListKey; readonly id: string } | undefined;
+  /** Timestamp of the live object that has to be there; `undefined`: there must be none. */
+  readonly expected: number | undefined;
+  /** Whether the id was drawn just now, so that nobody has to look for what a deletion left. */
+  readonly isFresh?: boolean;
+  /** Compact JSON of the attributes; `undefined`: the object, which has to be there, is deleted and leaves a tombstone. */
+  readonly text: string | undefined;
+  /** Timestamp asked for; `undefined`: a new one. */
+  readonly lastModified?: number | undefined;
+  /** URI under which the object has entries; `undefined`: it has none. All of them go with a deletion. */
+  readonly uri: string | undefined;
+  /** Entries to replace, as `PermissionWriter.replaceObjectPermissions` does; with a deletion they do not matter. */
+  readonly entries: Readonly<Record<string, readonly string[]>>;
+}
+
 export interface Database {
   /** How its connections are used at the moment, where it keeps several or makes callers wait. */
   readonly poolState?: () => PoolState;
@@ -42,6 +63,15 @@ export interface Database {
   readonly isRemote?: boolean;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
   begin(): Promise<Transaction>;
+  /**
+   * Does a write of storage and permissions in one step, when everything is as it expects, and commits it; otherwise
+   * nothing is written, and the work has to be done in a transaction. It waits its turn, and takes the next timestamp of
+   * its list, as a transaction would. Absent where a transaction costs no more.
+   *
+   * @returns the timestamp given; `undefined`: something was not as expected, or took more than one step
+   * @throws TransactionConflict when nothing was written; BackendUnavailable when nobody knows
+   */
+  writeAlone?(write: LoneWrite): Promise<number | undefined>;
   /**
    * Creates or upgrades what the backends of this database need. Idempotent.
    *

@@ -14,7 +14,7 @@ export interface Caller {
   /** The principal that becomes writer of what the caller creates or changes. */
   readonly principal: string;
   /** What the way of authentication knows about the user; absent when it knows no more than the id. */
-  readonly profile?: JsonObject;
+  readonly profile?: JsonObject | undefined;
 }
 
 const everyone: readonly string[] = [EVERYONE];
@@ -36,7 +36,7 @@ export function authenticatedCaller(userId: string, given: readonly string[], pr
     memberOf: undefined,
     allPrincipals: () => Promise.resolve(principals),
     principal: userId,
-    ...(profile === undefined ? {} : { profile }),
+    profile,
   };
 }
 

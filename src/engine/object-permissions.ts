@@ -1,5 +1,5 @@
 // How requests change the permissions of an object, as pure functions from stored and sent entries to new ones.
-import type { ObjectPermissions, PermissionWriter } from '../contracts/permission.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { SentPermissions } from './envelope.ts';
 
 /** Entries after a creation: those sent. */
@@ -35,15 +35,10 @@ export function withWriter(permissions: ObjectPermissions, principal: string): O
   return writers.includes(principal) ? permissions : { ...permissions, write: [...writers, principal] };
 }
 
-/** Stores what differs between two states of the entries of an object. */
-export async function storePermissions(
-  writer: PermissionWriter,
-  uri: string,
-  before: ObjectPermissions,
-  after: ObjectPermissions,
-): Promise<void> {
+/** What differs between two states of the entries of an object; entries that are gone are empty. */
+export function permissionChanges(before: ObjectPermissions, after: ObjectPermissions): ObjectPermissions {
   const changes: Record<string, readonly string[]> = {};
   for (const [name, principals] of Object.entries(after)) if (before[name] !== principals) changes[name] = principals;
   for (const name of Object.keys(before)) if (after[name] === undefined) changes[name] = [];
-  if (Object.keys(changes).length > 0) await writer.replaceObjectPermissions(uri, changes);
+  return changes;
 }

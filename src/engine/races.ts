@@ -8,11 +8,17 @@ const maxAttempts = 8;
 
 export class Races {
   #attempt = 1;
+  #isFirst = true;
   #contended: readonly ListKey[] = [];
 
   /** The attempt that is under way, from 1. One that only learned of another list is not counted. */
   get attempt(): number {
     return this.#attempt;
+  }
+
+  /** Whether nothing was lost so far. */
+  get isFirst(): boolean {
+    return this.#isFirst;
   }
 
   /** What the next session is to lock before all others. */
@@ -23,6 +29,7 @@ export class Races {
   /** Takes note of how an attempt failed; answers whether there is to be another one. */
   isLost(error: unknown): boolean {
     if (!(error instanceof TransactionConflict) || this.#attempt === maxAttempts) return false;
+    this.#isFirst = false;
     const known = this.#contended.length;
     this.#contended = union(this.#contended, error.lists);
     // A unit of work can only touch so many lists, so this comes to an end.

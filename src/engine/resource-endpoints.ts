@@ -44,7 +44,7 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
     path: `${kind.declaration.path}/{${kind.idName}}${path}`,
     isResource: true,
     operations: {
-      [method]: { id, ...(consumes === undefined ? {} : { consumes }), handle: handler(kind, options, handle) },
+      [method]: { id, ...(consumes === undefined ? {} : { consumes }), handle: handler(kind, options, handle, false) },
     },
   };
 }
@@ -90,8 +90,8 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   };
 }
 
-function handler(kind: CompiledKind, options: EngineOptions, verb: Verb): Operation['handle'] {
-  return async (context) => verb(await openScope(kind, options, context));
+function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {
+  return async (context) => verb(await openScope(kind, options, context, { isOnlyWrite }));
 }
 
 function enabled(

@@ -40,6 +40,8 @@ export interface Scope {
   readonly list: ListKey;
   /** Whether the service itself writes, and not a client. */
   readonly isByService?: boolean;
+  /** Whether the request does nothing beside what it asks of this object. */
+  readonly isOnlyWrite?: boolean;
 }
 
 /**
@@ -50,7 +52,7 @@ export async function openScope(
   kind: CompiledKind,
   options: EngineOptions,
   context: Context,
-  more: Pick<Scope, 'isByService'> = {},
+  more: Pick<Scope, 'isByService' | 'isOnlyWrite'> = {},
 ): Promise<Scope> {
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);

@@ -1,6 +1,6 @@
 // The unit of work of one outer request. Reading goes to committed state until something asks to write; from then
 // on everything, reads included, happens inside one transaction over storage and permissions.
-import type { Database, Transaction } from '../contracts/database.ts';
+import type { Database, LoneWrite, Transaction } from '../contracts/database.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
@@ -32,6 +32,8 @@ export type Fate = 'undone' | 'unknown';
 export interface SessionOptions {
   /** Lists over which an earlier attempt at the same work lost a race; locked before all others. */
   readonly contended?: readonly ListKey[];
+  /** Whether writes may be done by `writeAlone`; default `false`: in a transaction. */
+  readonly mayWriteAlone?: boolean;
   /** Who hears of what happens; default nobody. */
   readonly subscribers?: Subscribers;
 }
@@ -48,8 +50,11 @@ export class Session {
   #afterCommit: Task[] | undefined;
   #onAbandon: AbandonTask[] | undefined;
   #doomed = false;
+  #mayWriteAlone: boolean;
 
-  constructor(stores: Stores, logger: Logger, { contended = [], subscribers = Subscribers.none }: SessionOptions = {}) {
+  constructor(stores: Stores, logger: Logger, options: SessionOptions = {}) {
+    const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false } = options;
+    this.#mayWriteAlone = mayWriteAlone;
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
@@ -99,6 +104,36 @@ export class Session {
   /** Whether storage and permissions are written in one transaction. */
   get hasOneTransaction(): boolean {
     return this.#stores.permission.database === this.#stores.storage.database;
+  }
+
+  /** Tells that several requests are going to be done in this unit of work, so that none may commit by itself. */
+  expectSeveral(): void {
+    this.#mayWriteAlone = false;
+  }
+
+  /** Whether a write that is all that the request does may be done in one step, and is cheaper so. */
+  get canWriteAlone(): boolean {
+    const { storage } = this.#stores;
+    const isPossible = storage.database.writeAlone !== undefined && this.hasOneTransaction;
+    return this.#mayWriteAlone && this.#writer === undefined && isPossible;
+  }
+
+  /**
+   * Writes and commits in one step; nothing may be written after it.
+   *
+   * @returns the timestamp of what was written
+   * @throws TransactionConflict when something was not as expected, so that the request has to be run again
+   */
+  async writeAlone(write: LoneWrite): Promise<number> {
+    let timestamp: number | undefined;
+    try {
+      timestamp = await this.#stores.storage.database.writeAlone!(write);
+    } catch (error) {
+      await this.abandon(error instanceof TransactionConflict ? 'undone' : 'unknown');
+      throw error;
+    }
+    if (timestamp === undefined) throw new TransactionConflict('something has changed since it was read');
+    return timestamp;
   }
 
   /** Opens the transaction when there is none yet, storage first. */

@@ -52,6 +52,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const parts: string[] = [];
   let chars = 0;
   const requests = parseBatch(context.request.body, options).map((entry) => entryRequest(context.request, entry));
+  context.session.expectSeveral();
   await context.authenticate(requests);
   for (const first of requests) {
     let request = first;

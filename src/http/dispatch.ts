@@ -51,12 +51,6 @@ export interface DispatchOptions {
   readonly unversionedPaths: ReadonlySet<string>;
 }
 
-const jsonHeaders = {
-  'Content-Type': 'application/json',
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
-};
-
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Dispatcher {
@@ -141,18 +135,15 @@ export class Dispatcher {
     if (receive !== undefined) {
       await receive({ request, ids: found.route.ids, session, caller, isAlias: alias !== undefined });
     }
-    const {
-      route,
-      below,
-      request: served,
-    } = alias === undefined
-      ? { ...found, request }
-      : await this.#resolveAlias(alias, { request, path: found.below, session, caller });
-    const { endpoint, ids } = route;
+    let served: Served = { route: found.route, below: found.below, request };
+    if (alias !== undefined) {
+      served = await this.#resolveAlias(alias, { request, path: found.below, session, caller });
+    }
+    const { endpoint, ids } = served.route;
     const refusedOrigin = cors.checkOrigin(request.headers);
     const context: Context = {
-      request: served,
-      path: below,
+      request: served.request,
+      path: served.below,
       ids,
       query: target.query,
       session,
@@ -200,8 +191,13 @@ export class Dispatcher {
 
   #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
     const { cors, announcements } = this.#options;
-    // Not two spreads in one literal, which take many times longer.
-    const headers: ResponseHeaders = Object.assign({ ...jsonHeaders }, response.headers);
+    // One literal, filled up in place: spreads take many times longer, and every answer comes through here.
+    const headers: ResponseHeaders = {
+      'Content-Type': 'application/json',
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
+    };
+    Object.assign(headers, response.headers);
     if (request.headers['origin'] !== undefined) {
       const allowed = cors.allowedOrigin(request.headers);
       if (allowed !== undefined) {
@@ -226,6 +222,10 @@ function noteRefusal({ observer, route, caller }: Note, request: ServiceRequest,
   const permission = method === 'POST' ? 'create' : safeMethods.includes(method) ? 'read' : 'write';
   const uri = (route?.endpoint.path ?? '').replaceAll(/\{(\w+)\}/g, (_, name: string) => route?.ids[name] ?? '');
   observer.observe({ kind: 'refusal', permission, uri, userId: caller?.userId, requestId });
+}
+
+interface Served extends Found {
+  readonly request: ServiceRequest;
 }
 
 interface Found {

@@ -45,7 +45,9 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   const { dispatcher, stores, subscribers, logger, observer } = options;
   const races = new Races();
   for (;;) {
-    const session = new Session(stores, logger, { contended: races.contended, subscribers });
+    const { contended, isFirst } = races;
+    // What was not as expected is done under locks from the second attempt on.
+    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {

@@ -7,6 +7,7 @@ import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
 import { callOrderCases } from './call-order.ts';
 import { holdingCases } from './holding.ts';
+import { loneWriteCases } from './lone-writes.ts';
 import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
 import { inRolledBackUnit, inUnitOf as unit, type Writers } from './unit-of-work.ts';
@@ -385,5 +386,6 @@ export const transactionCases: readonly TransactionCase[] = [
   ...concurrency,
   ...callOrderCases,
   ...holdingCases,
+  ...loneWriteCases,
   ...severalParentsCases,
 ];

@@ -38,7 +38,10 @@ export interface Writers {
 }
 
 /** Runs the work with the writers of one transaction and commits. */
-export function inUnitOf<T>(context: TransactionContext, work: (writers: Writers) => Promise<T>): Promise<T> {
+export function inUnitOf<T>(
+  context: Pick<TransactionContext, 'database' | 'storage' | 'permission'>,
+  work: (writers: Writers) => Promise<T>,
+): Promise<T> {
   const { database, storage, permission } = context;
   return inUnit(database, (transaction) =>
     work({ storage: storage.writer(transaction), permission: permission.writer(transaction) }),

@@ -3,6 +3,8 @@
 import fc from 'fast-check';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
 import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
+import type { TransactionContext } from '../../src/testing/index.ts';
+import { writeAlone } from '../../src/testing/lone-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
@@ -23,11 +25,15 @@ export interface Writers extends Readers {
   readonly permission: PermissionWriter;
 }
 
+export type Stores = Omit<TransactionContext, 'clock'>;
+
 export interface Step {
   readonly writes: readonly Call<Writers>[];
   readonly end: 'commit' | 'rollback';
   /** How far the clock moves before, backwards at times. */
   readonly advance: number;
+  /** Writes that are units of work of their own, after that. */
+  readonly alone: readonly Call<Stores>[];
   /** What is asked afterwards, outside any unit of work. */
   readonly reads: readonly Call<Readers>[];
 }
@@ -38,6 +44,7 @@ export function anyHistory(start: number): fc.Arbitrary<readonly Step[]> {
     writes: fc.array(anyWrite(start), { maxLength: 12, size: 'max' }),
     end: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
     advance: fc.constantFrom(0, 0, 1, 5, -3),
+    alone: fc.array(anyLoneWrite(), { maxLength: 2, size: 'max' }),
     reads: fc.array(anyRead(start), { maxLength: 6, size: 'max' }),
   });
   return fc.array(step, { minLength: 1, maxLength: 10, size: 'max' });
@@ -152,6 +159,20 @@ function anyWrite(start: number): fc.Arbitrary<Call<Writers>> {
     { weight: 2, arbitrary: anyPermissionWrite() },
     { weight: 1, arbitrary: anyRead(start) },
   );
+}
+
+/** A write alone, which expects what is there, or nothing, or something else. */
+function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
+  const holder = fc.option(fc.record({ list: lists, id: ids }), { nil: undefined, freq: 2 });
+  const text = fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 4 });
+  const uri = fc.option(objectIds, { nil: undefined });
+  const expects = fc.constantFrom('object', 'object', 'nothing', 'another');
+  const args = fc.tuple(fc.record({ list: lists, id: ids, holder, text, uri, entries: entryLists }), expects);
+  return call('writeAlone', args, async (stores: Stores, write, expected) => {
+    const object = await stores.storage.reader.get(write.list, write.id);
+    const stamps = { object: object?.lastModified, nothing: undefined, another: 1 };
+    return writeAlone(stores, { ...write, expected: stamps[expected] });
+  });
 }
 
 function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {

@@ -19,6 +19,7 @@ export async function runStep(
   const answers: Answer[] = [];
   for (const write of step.writes) answers.push(await answerOf(write, writers));
   await transaction[step.end]();
+  for (const write of step.alone) answers.push(await answerOf(write, { database, storage, permission }));
   answers.push(...(await runReads({ storage: storage.reader, permission: permission.reader }, step)));
   return answers;
 }

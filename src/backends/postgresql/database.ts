@@ -1,7 +1,7 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: whatever they
 // must agree on stands in its rows, and nothing of it is kept in a process.
 import type { Clock } from '../../base/clock.ts';
-import type { Database, Transaction } from '../../contracts/database.ts';
+import type { Database, LoneWrite, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Background } from '../sql/background.ts';
@@ -10,6 +10,7 @@ import type { ConnectionPool } from './connection-pool.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import { LockedLists } from './locked-lists.ts';
+import { LoneWrites } from './lone-writes.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
@@ -48,6 +49,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
+  readonly #loneWrites: LoneWrites;
   readonly #units = new Map<PostgresUnit, LockedLists>();
   #dialect: Promise<Dialect> | undefined;
   #closing: Promise<void> | undefined;
@@ -56,6 +58,7 @@ class OpenDatabase implements PostgresDatabase {
   constructor(pool: ConnectionPool, clock: Clock) {
     this.#pool = pool;
     this.clock = clock;
+    this.#loneWrites = new LoneWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
   }
 
@@ -65,6 +68,11 @@ class OpenDatabase implements PostgresDatabase {
     const unit = new PostgresUnit(connection, this.#pool.opening, () => this.#forget(unit));
     this.#units.set(unit, new LockedLists(unit));
     return unit;
+  }
+
+  async writeAlone(write: LoneWrite): Promise<number | undefined> {
+    this.#requireOpen();
+    return this.#loneWrites.write(write, this.clock.now());
   }
 
   committed(backend: BackendName): Access {

@@ -5,6 +5,7 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
+import { KeptEntries } from './kept-entries.ts';
 import { KnownChecks } from './known-checks.ts';
 import { PostgresPermissionReader } from './permission-reader.ts';
 import { keyOfText } from './text-key.ts';
@@ -24,29 +25,10 @@ const removeMembersBetween = prepared(
   'DELETE FROM coffer_memberships WHERE principal >= $1 AND principal < $2',
 );
 
-const addFolder = prepared('add-folder', 'INSERT INTO coffer_folders (parent) VALUES ($1) ON CONFLICT DO NOTHING');
-const addEntries = prepared(
-  'add-entries',
-  `INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal)
-  SELECT f.parent, f.folder, $2, b.permission, b.principal_key, b.principal
-  FROM coffer_folders f CROSS JOIN unnest($3::text[], $4::text[], $5::text[]) AS b (permission, principal_key, principal)
-  WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
-);
-const addToFolder = prepared(
-  'add-to-folder',
-  `INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal)
-  SELECT f.parent, f.folder, b.name, b.permission, b.principal_key, b.principal FROM coffer_folders f
-  CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS b (name, permission, principal_key, principal)
-  WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
-);
 const ofFolder = 'USING coffer_folders f WHERE f.parent = $1 AND e.parent = f.parent AND e.folder = f.folder';
 const removePrincipal = prepared(
   'remove-from-entry',
   `DELETE FROM coffer_entries e ${ofFolder} AND e.name = $2 AND e.permission = $3 AND e.principal_key = $4`,
-);
-const removeEntries = prepared(
-  'remove-entries',
-  `DELETE FROM coffer_entries e ${ofFolder} AND e.name = $2 AND e.permission = ANY ($3::text[])`,
 );
 const removeObjects = prepared(
   'remove-objects',
@@ -64,16 +46,16 @@ const doomFoldersBelow = doomFolders('doom-folders-below', 'parent >= $1 AND par
 const doomAllFolders = doomFolders('doom-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
 
-/** Entries that one statement adds. */
-const chunkEntries = 2000;
-
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
   readonly #announceDoomed: () => void;
   readonly #checks = new KnownChecks();
+  readonly #kept: KeptEntries;
 
   constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
     this.#announceDoomed = announceDoomed;
+    this.#kept = new KeptEntries((statement, values) => access.send(statement, values));
+    access.unit.keepBack(() => this.#kept.flush());
   }
 
   override checkPermission(
@@ -106,7 +88,8 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#add(objectId, { [permission]: [principal] });
+    this.#checks.forget([objectId]);
+    this.#kept.add(objectId, { [permission]: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
@@ -123,32 +106,12 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   async addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
   ): Promise<void> {
-    const folders = new Map<string, Entry[]>();
-    for (const { objectId, permissions } of entries) {
-      const { folder, name } = splitObjectId(objectId);
-      const rows = folders.get(folder) ?? [];
-      folders.set(folder, rows);
-      for (const entry of entriesOf(permissions)) rows.push({ ...entry, name });
-    }
-    for (const [folder, rows] of folders) {
-      if (rows.length > 0) this.#send(addFolder, folder);
-      for (let start = 0; start < rows.length; start += chunkEntries) {
-        const chunk = rows.slice(start, start + chunkEntries);
-        this.#send(
-          addToFolder,
-          folder,
-          chunk.map(({ name }) => name),
-          ...columnsOf(chunk),
-        );
-      }
-    }
+    for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions);
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    const { folder, name } = splitObjectId(objectId);
     this.#checks.forget([objectId]);
-    this.#send(removeEntries, folder, name, Object.keys(permissions));
-    this.#add(objectId, permissions);
+    this.#kept.replace(objectId, permissions);
   }
 
   async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
@@ -177,38 +140,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     this.access.unit.afterCommit(this.#announceDoomed);
   }
 
-  #add(objectId: string, permissions: ObjectPermissions): void {
-    const { folder, name } = splitObjectId(objectId);
-    const entries = entriesOf(permissions);
-    if (entries.length === 0) return;
-    this.#checks.forget([objectId]);
-    this.#send(addFolder, folder);
-    this.#send(addEntries, folder, name, ...columnsOf(entries));
-  }
-
   #send(statement: Statement, ...values: readonly SqlValue[]): void {
     this.access.send(statement, values);
   }
-}
-
-/** An entry with one principal, on an object of a folder. */
-interface Entry {
-  readonly name: string;
-  readonly permission: string;
-  readonly principal: string;
-  readonly key: string;
-}
-
-function entriesOf(permissions: ObjectPermissions): readonly Omit<Entry, 'name'>[] {
-  return Object.entries(permissions).flatMap(([permission, principals]) =>
-    principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
-  );
-}
-
-function columnsOf(entries: readonly Omit<Entry, 'name'>[]): readonly SqlValue[] {
-  return [
-    entries.map(({ permission }) => permission),
-    entries.map(({ key }) => key),
-    entries.map(({ principal, key }) => (key === principal ? null : principal)),
-  ];
 }

@@ -1,5 +1,6 @@
 // The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
 // and under a lock, so that any number of processes may migrate at once.
+import { writeAloneFunction } from './write-alone-function.ts';
 
 export interface Migration {
   /** What is done, for the operator. */
@@ -160,6 +161,10 @@ export const databaseComponent: Component = {
         DROP INDEX coffer_tombstones_by_time;
         CREATE INDEX coffer_tombstones_by_time ON coffer_tombstones (parent COLLATE "POSIX", list, last_modified);
       `,
+    },
+    {
+      summary: 'add the function that does a write alone',
+      sql: writeAloneFunction,
     },
   ],
 };

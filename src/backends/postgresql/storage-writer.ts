@@ -31,11 +31,6 @@ const holdEarlierObject: Statement = {
   ...prepared('hold-earlier-object', `${selectHeld} NOWAIT`),
   isImpatient: true,
 };
-const insertObject = prepared(
-  'insert-object',
-  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
-  VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
-);
 const insertObjects = prepared(
   'insert-objects',
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
@@ -69,12 +64,15 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #inOrder = new InOrder();
   /** Objects held by the unit, which nobody deletes before its end; with `get` they are what a batch asks for most. */
   readonly #held = new Map<string, StoredObject>();
+  /** New objects that are kept back until something else is sent, so that those of a batch leave together. */
+  readonly #kept: { readonly list: LockedList; readonly object: StoredObject }[] = [];
 
   constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
     super(access);
     this.#clock = clock;
     this.#lists = lists;
     this.#announceDoomed = announceDoomed;
+    access.unit.keepBack(() => this.#flush());
   }
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -149,17 +147,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
         clock = nextAfter(clock, now);
         return new StoredObject(id, clock, text);
       });
-      for (let start = 0; start < stored.length; start += chunkObjects) {
-        const chunk = stored.slice(start, start + chunkObjects);
-        this.access.send(insertObjects, [
-          key.parent,
-          list.list,
-          chunk.map(({ id }) => id),
-          chunk.map(({ lastModified }) => lastModified),
-          chunk.map(({ text }) => text),
-          chunk.map(({ text }) => findJsonbText(text) ?? null),
-        ]);
-      }
+      for (const object of stored) this.#keep(list, object);
       if (clock !== undefined && stored.length > 0) list.change(clock, { live: stored.length });
       for (const object of stored) list.entries.set(object.id, { object, tombstone: undefined });
       return stored;
@@ -260,6 +248,34 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#held.clear();
   }
 
+  #keep(list: LockedList, object: StoredObject): void {
+    this.#kept.push({ list, object });
+    if (this.#kept.length === chunkObjects) this.#flush();
+  }
+
+  /** Inserts the objects that were kept back, list by list. */
+  #flush(): void {
+    const kept = this.#kept.splice(0);
+    const lists = new Map<LockedList, StoredObject[]>();
+    for (const { list, object } of kept) {
+      const objects = lists.get(list);
+      if (objects === undefined) lists.set(list, [object]);
+      else objects.push(object);
+    }
+    for (const [list, objects] of lists) this.#insert(list, objects);
+  }
+
+  #insert({ key, list }: LockedList, objects: readonly StoredObject[]): void {
+    this.access.send(insertObjects, [
+      key.parent,
+      list,
+      objects.map(({ id }) => id),
+      objects.map(({ lastModified }) => lastModified),
+      objects.map(({ text }) => text),
+      objects.map(({ text }) => findJsonbText(text) ?? null),
+    ]);
+  }
+
   /** Stores a live object in place of the object or tombstone of that id. */
   async #put(
     list: LockedList,
@@ -270,14 +286,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   ): Promise<StoredObject> {
     const lastModified = await this.#nextTimestamp(list, given, id);
     const { parent } = list.key;
-    const statement = entry.object === undefined ? insertObject : updateObject;
-    this.access.send(statement, [parent, list.list, id, lastModified, text, findJsonbText(text) ?? null]);
+    const object = new StoredObject(id, lastModified, text);
+    if (entry.object === undefined) this.#keep(list, object);
+    else this.access.send(updateObject, [parent, list.list, id, lastModified, text, findJsonbText(text) ?? null]);
     if (entry.tombstone !== undefined) this.access.send(deleteTombstone, [parent, list.list, id]);
     list.change(lastModified, {
       live: entry.object === undefined ? 1 : 0,
       dead: entry.tombstone === undefined ? 0 : -1,
     });
-    const object = new StoredObject(id, lastModified, text);
     list.entries.set(id, { object, tombstone: undefined });
     return object;
   }

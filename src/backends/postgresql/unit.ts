@@ -13,6 +13,8 @@ export class PostgresUnit implements Transaction {
   readonly #opening: Statement | undefined;
   readonly #onEnd: () => void;
   readonly #beforeCommit: (() => void)[] = [];
+  readonly #kept: (() => void)[] = [];
+  #isFlushing = false;
   readonly #afterCommit: (() => void)[] = [];
   #contended: () => readonly ListKey[] = () => [];
   #state: 'new' | 'open' | 'ended' = 'new';
@@ -28,6 +30,7 @@ export class PostgresUnit implements Transaction {
   /** Runs a statement, which sees everything that was sent before. */
   async run(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
     this.#requireOpen();
+    this.#flushKept();
     if (this.#failure !== undefined) throw this.#failure;
     this.#open();
     return this.#send(backend, statement, values);
@@ -36,6 +39,7 @@ export class PostgresUnit implements Transaction {
   /** Sends a statement whose answer nobody needs. */
   send(backend: BackendName, statement: Statement, values: readonly SqlValue[]): void {
     this.#requireOpen();
+    this.#flushKept();
     if (this.#failure !== undefined) return;
     this.#open();
     this.#send(backend, statement, values).catch(() => {});
@@ -44,6 +48,11 @@ export class PostgresUnit implements Transaction {
   /** Tells how to find the lists that the unit has locked or waits for. */
   reportLists(find: () => readonly ListKey[]): void {
     this.#contended = find;
+  }
+
+  /** Registers somebody who keeps changes back, and is told to send them before anything else leaves. */
+  keepBack(flush: () => void): void {
+    this.#kept.push(flush);
   }
 
   /** Registers what is still to be sent when the unit commits. */
@@ -59,6 +68,7 @@ export class PostgresUnit implements Transaction {
   async commit(): Promise<void> {
     this.#requireOpen();
     for (const task of this.#beforeCommit) task();
+    this.#flushKept();
     const hasWork = this.#state === 'open';
     this.#state = 'ended';
     try {
@@ -96,6 +106,14 @@ export class PostgresUnit implements Transaction {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (result.command !== 'COMMIT') throw new TransactionConflict('PostgreSQL rolled the transaction back');
+  }
+
+  /** What was kept back leaves in the order in which those who keep it were registered; they send nothing else. */
+  #flushKept(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    for (const flush of this.#kept) flush();
+    this.#isFlushing = false;
   }
 
   #open(): void {

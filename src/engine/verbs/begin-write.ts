@@ -8,6 +8,7 @@ import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.t
 import type { PathIds } from '../context.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
+import { canWriteAlone } from './write.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
 export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;
@@ -33,6 +34,8 @@ export function forChange({ kind, context }: Scope): Authorize {
 export interface WritePlan<T> {
   /** Of the object; `undefined` for a new one that gets its id from the server. */
   readonly id: string | undefined;
+  /** What becomes of an object that exists. */
+  readonly action: 'update' | 'delete';
   readonly authorize: Authorize;
   /** What to ask access for before it is known whether the object exists; what turns out otherwise is asked then. */
   readonly expects: readonly boolean[];
@@ -45,9 +48,10 @@ export interface WritePlan<T> {
 }
 
 export interface BegunWrite<T> {
-  readonly writer: Writer;
+  /** `undefined`: nothing is locked, and the write is to be done alone, from what was read ahead. */
+  readonly writer: Writer | undefined;
   readonly state: LockedState;
-  /** The entries of the object, read under the lock; `undefined` where they were not asked for, or have to be again. */
+  /** The entries of the object, read with it; `undefined` where they were not asked for, or have to be again. */
   readonly permissions: ObjectPermissions | undefined;
   /** What `check` returned. */
   readonly checked: T;
@@ -63,8 +67,11 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const { kind, list, context } = scope;
   const { reader } = context.session;
   // What may be a way to another machine is asked for together, and complained about in order.
-  const [object, orphaned, answers] = await Promise.all([
+  const readsPermissions = plan.readsPermissions === true && kind.isShareable;
+  const isAlone = mayBeAlone(scope, plan);
+  const [object, stored, orphaned, answers] = await Promise.all([
     id === undefined ? undefined : reader.storage.get(list, id),
+    isAlone && readsPermissions ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined,
     findMissingParent(scope, reader),
     Promise.all(plan.expects.map(async (exists) => askAhead(authorize, exists, reader))),
   ]);
@@ -78,19 +85,35 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   if (id !== undefined) requireValidId(scope, id);
   await prepare?.(checked, object);
 
+  // Whether a precondition fails on what is not there depends on the clock of the list.
+  if (isAlone && (exists || !hasPreconditions(scope))) {
+    const state = { timestamp: undefined, object, tombstone: undefined };
+    return { writer: undefined, state, permissions: exists ? stored : undefined, checked };
+  }
   const writer = await context.session.writer();
-  const readsPermissions =
-    plan.readsPermissions === true && exists && kind.isShareable && context.session.hasOneTransaction;
   const [orphanedNow, state, permissions] = await Promise.all([
     findMissingHeldParent(scope, writer),
     writer.storage.lock(list, id),
     // After the lock, as calls of one transaction take effect in their order.
-    readsPermissions ? writer.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined,
+    readsPermissions && exists && context.session.hasOneTransaction
+      ? writer.permission.getObjectPermissions(kind.objectUri(context.ids))
+      : undefined,
   ]);
   if (orphanedNow !== undefined) throw orphanedNow;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
   return { writer, state: await withTimestamp(scope, writer, state), permissions, checked };
+}
+
+/** Whether the write can be done from what is read ahead. A failed precondition of a new object tells the list's clock. */
+function mayBeAlone(scope: Scope, { id, action }: Pick<WritePlan<unknown>, 'id' | 'action'>): boolean {
+  if (id === undefined && hasPreconditions(scope)) return false;
+  return canWriteAlone(scope, action) && (action === 'delete' || canWriteAlone(scope, 'create'));
+}
+
+function hasPreconditions({ context }: Scope): boolean {
+  const { headers } = context.request;
+  return headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
 }
 
 interface AccessAnswer {

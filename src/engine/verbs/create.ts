@@ -30,6 +30,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const ids = { ...context.ids, [kind.idName]: id };
   const begun = await beginWrite(scope, {
     id: sentId,
+    action: 'update',
     // An id that exists takes the right to read it: the answer discloses the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
@@ -39,7 +40,8 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { writer, state, checked: attributes } = begun;
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
-    const permissions = kind.isShareable ? await writer.permission.getObjectPermissions(kind.objectUri(ids)) : {};
+    const { permission } = writer ?? context.session.reader;
+    const permissions = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(ids)) : {};
     await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);
   }

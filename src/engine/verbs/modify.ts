@@ -25,6 +25,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const type = mediaType(request.headers['content-type'] ?? 'application/json');
   const begun = await beginWrite(scope, {
     id,
+    action: 'update',
     authorize: forChange(scope),
     expects: [true],
     readsPermissions: true,
@@ -38,7 +39,8 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   requireMatch(preconditions, old.lastModified, shown);
 
   const uri = kind.objectUri(context.ids);
-  const stored = begun.permissions ?? (kind.isShareable ? await writer.permission.getObjectPermissions(uri) : {});
+  const { permission } = writer ?? context.session.reader;
+  const stored = begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(uri) : {});
   const before = entryValue(shown);
   const patched = patch(before, stored);
   requireSameId(patched.data.id, id);

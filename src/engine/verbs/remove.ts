@@ -2,7 +2,7 @@
 import type { Issue } from '../../core/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ServiceResponse } from '../exchange.ts';
-import { formatEntry } from '../../core/objects/stored.ts';
+import { formatEntry, type Tombstone } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { announceChanges } from '../events/announce.ts';
 import type { Change } from '../kind.ts';
@@ -12,6 +12,7 @@ import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 import { beginWrite, forChange } from './begin-write.ts';
+import { writeAlone } from './write.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {
@@ -20,6 +21,7 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const preconditions = readPreconditions(context);
   const begun = await beginWrite(scope, {
     id,
+    action: 'delete',
     authorize: forChange(scope),
     expects: [true],
     check: () => readTimestamp(scope),
@@ -31,15 +33,20 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
 
   // One that is not newer than the object cannot mark its end: it is ignored, as with updates.
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
+  if (writer === undefined) {
+    const expected = old.lastModified;
+    const deletedAt = await writeAlone(scope, { id, expected, text: undefined, lastModified, entries: {} });
+    return deletedResponse({ id, lastModified: deletedAt, deleted: true });
+  }
   const deletion = await writer.storage.delete(list, id, { lastModified });
   if (deletion === undefined) throw missingObject(scope, id);
   await finishDeletions(scope, writer, state.timestamp, [deletion]);
-  const { tombstone } = deletion;
-  return {
-    status: 200,
-    headers: timestampHeaders(tombstone.lastModified),
-    body: `{"data":${formatEntry(tombstone)}}`,
-  };
+  return deletedResponse(deletion.tombstone);
+}
+
+function deletedResponse(tombstone: Tombstone): ServiceResponse {
+  const headers = timestampHeaders(tombstone.lastModified);
+  return { status: 200, headers, body: `{"data":${formatEntry(tombstone)}}` };
 }
 
 /**

@@ -26,6 +26,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   );
   const { writer, state, permissions, checked } = await beginWrite(scope, {
     id,
+    action: 'update',
     authorize: choose,
     expects: [true, false],
     readsPermissions: true,
@@ -41,7 +42,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   if (
     state.object !== undefined &&
     createsOnly &&
-    !(await isAllowed(kind.rules.read, context.caller, writer, context.ids))
+    !(await isAllowed(kind.rules.read, context.caller, writer ?? context.session.reader, context.ids))
   ) {
     throw preconditionFailed(state.timestamp);
   }

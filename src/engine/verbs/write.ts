@@ -1,14 +1,16 @@
 // The one place where an object is written: attributes, permissions, and what follows from the change.
 import type { JsonObject } from '../../base/json.ts';
+import type { LoneWrite } from '../../contracts/database.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import { formatAttributes, type StoredObject } from '../../core/objects/stored.ts';
+import type { Action } from '../../core/events/payload.ts';
+import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import type { SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
 import type { Change, PendingWrite } from '../kind.ts';
-import { withWriter, storePermissions } from '../object-permissions.ts';
+import { permissionChanges, withWriter } from '../object-permissions.ts';
 import { presentObject, viewerOf } from '../ownership.ts';
 import type { Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
@@ -37,8 +39,12 @@ export interface Written {
   readonly permissions: ObjectPermissions;
 }
 
-/** Stores attributes and permissions, and runs the hooks of the kind. */
-export async function writeObject(scope: Scope, writer: Writer, write: Write): Promise<Written> {
+/**
+ * Stores attributes and permissions, and runs the hooks of the kind.
+ *
+ * @param writer `undefined`: as a write alone, see `canWriteAlone`
+ */
+export async function writeObject(scope: Scope, writer: Writer | undefined, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
   const { id, old } = write;
   const ids = { ...context.ids, [kind.idName]: id };
@@ -53,19 +59,34 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   if (text.length > options.maxObjectChars && text.length > (old?.text.length ?? 0)) {
     throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
   }
-  const object =
-    old === undefined
-      ? await writer.storage.create(list, id, text, timestamp, { isFresh: write.isFresh === true })
-      : await writer.storage.update(list, id, text, timestamp);
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
+  let changes: ObjectPermissions = {};
   if (kind.isShareable) {
-    const stored = old === undefined ? {} : (write.stored ?? (await writer.permission.getObjectPermissions(uri)));
+    const { permission } = writer ?? context.session.reader;
+    const stored = old === undefined ? {} : (write.stored ?? (await permission.getObjectPermissions(uri)));
     const asked = write.permissions(stored);
     if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
-    await storePermissions(writer.permission, uri, stored, permissions);
+    changes = permissionChanges(stored, permissions);
   }
+  const isFresh = write.isFresh === true;
+  if (writer === undefined) {
+    const object = await writeAlone(scope, {
+      id,
+      expected: old?.lastModified,
+      isFresh,
+      text,
+      lastModified: timestamp,
+      entries: changes,
+    });
+    return { object: new StoredObject(id, object, text), permissions };
+  }
+  const object =
+    old === undefined
+      ? await writer.storage.create(list, id, text, timestamp, { isFresh })
+      : await writer.storage.update(list, id, text, timestamp);
+  if (Object.keys(changes).length > 0) await writer.permission.replaceObjectPermissions(uri, changes);
   const { caller } = context;
   const { isByService = false } = scope;
   const change: Change = {
@@ -83,6 +104,28 @@ export async function writeObject(scope: Scope, writer: Writer, write: Write): P
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };
+}
+
+/**
+ * Whether a write may be done in one step, from what was read before it: nothing follows from it, nobody listens, and the
+ * request asks for nothing else.
+ */
+export function canWriteAlone({ kind, context, isOnlyWrite = false }: Scope, action: Action): boolean {
+  const { session } = context;
+  if (!isOnlyWrite || !session.canWriteAlone) return false;
+  return kind.declaration.afterChange === undefined && !session.hears(kind.name, action);
+}
+
+/** Writes to an object of the list in one step; returns its timestamp. */
+export function writeAlone(
+  { kind, context, list }: Scope,
+  write: Pick<LoneWrite, 'id' | 'expected' | 'isFresh' | 'text' | 'lastModified' | 'entries'>,
+): Promise<number> {
+  const { session, ids, caller } = context;
+  const { parent } = kind;
+  const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
+  const uri = kind.isShareable ? kind.objectUri({ ...ids, [kind.idName]: write.id }) : undefined;
+  return session.writeAlone({ ...write, list, holder, uri });
 }
 
 /** Lets the kind do its slow work on attributes that are about to be written. */

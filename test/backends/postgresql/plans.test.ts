@@ -95,7 +95,7 @@ describe.each([
     const byId = [
       'read-object',
       'read-entry',
-      'insert-object',
+      'insert-objects',
       'update-object',
       'delete-object',
       'delete-tombstone',

@@ -90,8 +90,9 @@ const batch = (method: string, path: string) => (): TestRequest => {
 const unchanged = async (): Promise<TestRequest> => ({ headers: { 'If-None-Match': `"${await timestamp()}"` } });
 
 // What the protocol and the one door ask for, round trip by round trip: access, which finds out about the groups of the
-// caller by itself, together with everything that can be read without knowing of it; for a write the lock with what is
-// read under it, and then all changes with the commit. A batch asks for the groups first, as its entries see one state.
+// caller by itself, together with everything that can be read without knowing of it; then, for a write that
+// is all there is to do, one function of the server. Where more depends on it: the lock with what is read under it, and
+// then all changes with the commit. A batch asks for the groups first, as its entries see one state.
 const rows: readonly Row[] = [
   { name: 'GET a record', method: 'GET', path: `${records}/r`, status: 200, cost: [1, 4] },
   { name: 'HEAD a record', method: 'HEAD', path: `${records}/r`, status: 200, cost: [1, 4] },
@@ -103,13 +104,13 @@ const rows: readonly Row[] = [
   { name: 'HEAD a list', method: 'HEAD', path: records, status: 200, cost: [2, 4] },
   { name: 'GET with _since, nothing new', method: 'GET', path: `${records}?_since=%`, status: 200, cost: [1, 3] },
   { name: 'GET unless changed', method: 'GET', path: records, options: unchanged, status: 304, cost: [1, 3] },
-  { name: 'POST a record', method: 'POST', path: records, options: data, status: 201, cost: [3, 11] },
-  { name: 'PUT a new record', method: 'PUT', path: `${records}/new-#`, options: data, status: 201, cost: [3, 14] },
-  { name: 'PUT an existing record', method: 'PUT', path: `${records}/r`, options: data, status: 200, cost: [3, 12] },
-  { name: 'PATCH a record', method: 'PATCH', path: `${records}/r`, options: data, status: 200, cost: [3, 11] },
-  { name: 'DELETE a record', method: 'DELETE', path: `${records}/gone-#`, status: 200, cost: [3, 12] },
+  { name: 'POST a record', method: 'POST', path: records, options: data, status: 201, cost: [2, 3] },
+  { name: 'PUT a new record', method: 'PUT', path: `${records}/new-#`, options: data, status: 201, cost: [2, 6] },
+  { name: 'PUT an existing record', method: 'PUT', path: `${records}/r`, options: data, status: 200, cost: [2, 6] },
+  { name: 'PATCH a record', method: 'PATCH', path: `${records}/r`, options: data, status: 200, cost: [2, 5] },
+  { name: 'DELETE a record', method: 'DELETE', path: `${records}/gone-#`, status: 200, cost: [2, 4] },
   { name: 'DELETE a list', method: 'DELETE', path: `${records}?a=1`, status: 200, cost: [4, 10] },
-  { name: '25 POST', method: 'POST', path: '/v1/batch', options: batch('POST', records), status: 200, cost: [5, 109] },
+  { name: '25 POST', method: 'POST', path: '/v1/batch', options: batch('POST', records), status: 200, cost: [5, 17] },
   {
     name: '25 PUT of new records',
     method: 'POST',

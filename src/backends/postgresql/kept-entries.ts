@@ -1,0 +1,125 @@
+// Changes of entries that a unit of work keeps back, so that those of many objects leave as a few statements. Only the last
+// word on each entry is kept; whatever else the unit sends comes after them.
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
+import { prepared, type SqlValue, type Statement } from './connection.ts';
+import { keyOfText } from './text-key.ts';
+
+const addFolder = prepared('add-folder', 'INSERT INTO coffer_folders (parent) VALUES ($1) ON CONFLICT DO NOTHING');
+const addToFolder = prepared(
+  'add-to-folder',
+  `INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal)
+  SELECT f.parent, f.folder, b.name, b.permission, b.principal_key, b.principal FROM coffer_folders f
+  CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS b (name, permission, principal_key, principal)
+  WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
+);
+// OFFSET 0: one look for each entry, in the order of the index.
+const emptyEntries = prepared(
+  'empty-entries',
+  `DELETE FROM coffer_entries e USING coffer_folders f, (
+    SELECT b.name, b.permission FROM unnest($2::text[], $3::text[]) AS b (name, permission) OFFSET 0
+  ) b
+  WHERE f.parent = $1 AND e.parent = $1 AND e.folder = f.folder AND e.name = b.name AND e.permission = b.permission`,
+);
+
+/** Rows that one statement changes. */
+const chunkRows = 2000;
+
+interface Entry {
+  readonly name: string;
+  readonly permission: string;
+  /** Whether what was there before goes. */
+  isReplaced: boolean;
+  /** Key → principal. */
+  readonly principals: Map<string, string>;
+}
+
+export class KeptEntries {
+  /** Folder → entries, by name and permission. */
+  readonly #folders = new Map<string, Map<string, Entry>>();
+  #count = 0;
+  readonly #send: (statement: Statement, values: readonly SqlValue[]) => void;
+
+  constructor(send: (statement: Statement, values: readonly SqlValue[]) => void) {
+    this.#send = send;
+  }
+
+  /** Adds principals to the entries of an object. */
+  add(objectId: string, permissions: ObjectPermissions): void {
+    for (const [permission, principals] of Object.entries(permissions)) {
+      if (principals.length === 0) continue;
+      const entry = this.#entry(objectId, permission);
+      this.#put(entry, principals);
+    }
+    this.#limit();
+  }
+
+  /** Replaces entries of an object. */
+  replace(objectId: string, permissions: ObjectPermissions): void {
+    for (const [permission, principals] of Object.entries(permissions)) {
+      const entry = this.#entry(objectId, permission);
+      entry.isReplaced = true;
+      entry.principals.clear();
+      this.#put(entry, principals);
+    }
+    this.#limit();
+  }
+
+  /** Sends everything that was kept. */
+  flush(): void {
+    if (this.#folders.size === 0) return;
+    this.#count = 0;
+    const folders = [...this.#folders];
+    this.#folders.clear();
+    for (const [folder, entries] of folders) this.#flushFolder(folder, [...entries.values()]);
+  }
+
+  #put(entry: Entry, principals: readonly string[]): void {
+    for (const principal of principals) entry.principals.set(keyOfText(principal), principal);
+    this.#count += principals.length + 1;
+  }
+
+  #limit(): void {
+    if (this.#count >= chunkRows) this.flush();
+  }
+
+  #flushFolder(folder: string, entries: readonly Entry[]): void {
+    const emptied = entries.filter(({ isReplaced }) => isReplaced);
+    for (const chunk of inChunks(emptied)) {
+      this.#send(emptyEntries, [folder, chunk.map(({ name }) => name), chunk.map(({ permission }) => permission)]);
+    }
+    const added = entries.flatMap(({ name, permission, principals }) =>
+      Array.from(principals, ([key, principal]) => ({ name, permission, key, principal })),
+    );
+    if (added.length > 0) this.#send(addFolder, [folder]);
+    for (const chunk of inChunks(added)) {
+      this.#send(addToFolder, [
+        folder,
+        chunk.map(({ name }) => name),
+        chunk.map(({ permission }) => permission),
+        chunk.map(({ key }) => key),
+        chunk.map(({ principal, key }) => (key === principal ? null : principal)),
+      ]);
+    }
+  }
+
+  #entry(objectId: string, permission: string): Entry {
+    const { folder, name } = splitObjectId(objectId);
+    let entries = this.#folders.get(folder);
+    if (entries === undefined) this.#folders.set(folder, (entries = new Map<string, Entry>()));
+    // A name holds no slash, and a permission may.
+    const key = `${name}/${permission}`;
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      entry = { name, permission, isReplaced: false, principals: new Map() };
+      entries.set(key, entry);
+    }
+    return entry;
+  }
+}
+
+function inChunks<T>(rows: readonly T[]): readonly (readonly T[])[] {
+  const chunks: (readonly T[])[] = [];
+  for (let start = 0; start < rows.length; start += chunkRows) chunks.push(rows.slice(start, start + chunkRows));
+  return chunks;
+}

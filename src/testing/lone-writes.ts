@@ -1,0 +1,196 @@
+// Cases about writes that are a unit of work of their own: they wait, check and count as a unit of work does. Where a
+// database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
+import assert from 'node:assert/strict';
+import type { LoneWrite } from '../contracts/database.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import type { TransactionCase, TransactionContext } from './contract-case.ts';
+import { pageQuery, records } from './storage-probe.ts';
+import { inUnitOf } from './unit-of-work.ts';
+
+const collections: ListKey = { kind: 'collection', parent: '/buckets/food' };
+const holder = { list: collections, id: 'fruits' };
+
+type Stores = Pick<TransactionContext, 'database' | 'storage' | 'permission'>;
+
+/** Does a write alone, in a transaction where the database offers no other way. */
+export function writeAlone(stores: Stores, write: LoneWrite): Promise<number | undefined> {
+  const { database } = stores;
+  return database.writeAlone === undefined ? writeInUnit(stores, write) : database.writeAlone(write);
+}
+
+function writeInUnit(stores: Stores, write: LoneWrite): Promise<number | undefined> {
+  const { list, id, expected, text, lastModified, uri, entries } = write;
+  return inUnitOf(stores, async ({ storage, permission }) => {
+    if (write.holder !== undefined && (await storage.hold(write.holder.list, write.holder.id)) === undefined) return;
+    const { object, timestamp } = await storage.lock(list, id);
+    if (object?.lastModified !== expected || (lastModified ?? Infinity) <= (timestamp ?? 0)) return;
+    if (text === undefined) {
+      if (object === undefined) return;
+      if (uri !== undefined) await permission.deleteObjectPermissions([uri]);
+      return (await storage.delete(list, id, { lastModified }))?.tombstone.lastModified;
+    }
+    if (uri !== undefined) await permission.replaceObjectPermissions(uri, entries);
+    return (await storage.update(list, id, text, lastModified)).lastModified;
+  });
+}
+
+/** A write of a record that is not there yet. */
+function newRecord(id: string, change: Partial<LoneWrite> = {}): LoneWrite {
+  const uri = `${records.parent}/records/${id}`;
+  const entries = { write: ['acme:zoe'] };
+  return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
+}
+
+async function seed(context: TransactionContext): Promise<void> {
+  await inUnitOf(context, ({ storage }) => storage.create(collections, 'fruits', '{}'));
+}
+
+async function required(context: TransactionContext, write: LoneWrite): Promise<number> {
+  const timestamp = await writeAlone(context, write);
+  assert.ok(timestamp !== undefined, 'nothing was written');
+  return timestamp;
+}
+
+/** What is stored of the list: ids with timestamps and texts, the clock, and how many are counted. */
+async function stateOf({ storage, permission }: TransactionContext): Promise<unknown> {
+  const page = await storage.reader.listAll(records, pageQuery({ includeDeleted: true }));
+  const entries = page.entries.map((entry) => [entry.id, entry.lastModified, 'text' in entry ? entry.text : undefined]);
+  const uris = page.entries.map(({ id }) => `${records.parent}/records/${id}`);
+  return {
+    entries,
+    clock: page.timestamp,
+    count: await storage.reader.countAll(records, { filters: [] }),
+    countWithTombstones: await storage.reader.countAll(records, { filters: [], includeDeleted: true }),
+    permissions: await permission.reader.getObjectsPermissions(uris),
+  };
+}
+
+type Body = (context: TransactionContext) => Promise<void>;
+
+function loneCase(name: string, body: Body): TransactionCase {
+  return {
+    name: `a write alone ${name}`,
+    run: async (context) => {
+      await seed(context);
+      await body(context);
+    },
+  };
+}
+
+/** Each leaves everything as it was after the first record. */
+const refused: readonly (readonly [string, (first: number) => LoneWrite])[] = [
+  ['of a new object does nothing where there is one', () => newRecord('x', { text: '{}' })],
+  ['of a change does nothing where another one came first', (first) => newRecord('x', { expected: first - 1 })],
+  ['of a change does nothing where nothing is', (first) => newRecord('y', { expected: first })],
+  ['of a deletion does nothing where nothing is', (first) => newRecord('y', { expected: first, text: undefined })],
+  ['of a deletion does nothing after a change', (first) => newRecord('x', { expected: first - 1, text: undefined })],
+  ['does nothing without the object above', () => newRecord('y', { holder: { list: collections, id: 'none' } })],
+  ['does nothing with a timestamp of the past', (first) => newRecord('y', { lastModified: first })],
+];
+
+/** Writes alone. */
+export const loneWriteCases: readonly TransactionCase[] = [
+  loneCase('stores a new object with its entries', async (context) => {
+    const { clock } = context;
+    const first = await required(context, newRecord('x'));
+    const second = await required(
+      context,
+      newRecord('y', { isFresh: true, entries: { read: ['a', 'b'], write: ['c'] } }),
+    );
+    assert.deepEqual([first, second], [clock.now(), clock.now() + 1]);
+    assert.deepEqual((await context.storage.reader.get(records, 'x'))?.text, '{"n":1}');
+    const uris = ['x', 'y'].map((id) => `${records.parent}/records/${id}`);
+    const [x, y] = await context.permission.reader.getObjectsPermissions(uris);
+    assert.deepEqual([x, y?.['read']?.toSorted(), y?.['write']], [{ write: ['acme:zoe'] }, ['a', 'b'], ['c']]);
+    assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 2);
+  }),
+  loneCase('changes an object and the entries named', async (context) => {
+    const expected = await required(context, newRecord('x', { entries: { read: ['a'], write: ['b'] } }));
+    context.clock.advance(10);
+    const entries = { read: [], write: ['b', 'c'] };
+    assert.equal(
+      await writeAlone(context, newRecord('x', { expected, text: '{"n":2}', entries })),
+      context.clock.now(),
+    );
+    assert.equal((await context.storage.reader.get(records, 'x'))?.text, '{"n":2}');
+    const permissions = await context.permission.reader.getObjectPermissions(`${records.parent}/records/x`);
+    assert.deepEqual([Object.keys(permissions), permissions['write']?.toSorted()], [['write'], ['b', 'c']]);
+  }),
+  loneCase('deletes an object with its entries and leaves a tombstone, which a new object takes', async (context) => {
+    const expected = await required(context, newRecord('x'));
+    const deleted = await required(context, newRecord('x', { expected, text: undefined, entries: {} }));
+    assert.deepEqual(await stateOf(context), {
+      entries: [['x', deleted, undefined]],
+      clock: deleted,
+      count: 0,
+      countWithTombstones: 1,
+      permissions: [{}],
+    });
+    const again = await required(context, newRecord('x', { entries: {} }));
+    assert.deepEqual(await stateOf(context), {
+      entries: [['x', again, '{"n":1}']],
+      clock: again,
+      count: 1,
+      countWithTombstones: 1,
+      permissions: [{}],
+    });
+  }),
+  loneCase('goes on with the clock of the list, and moves it where told to', async (context) => {
+    const ahead = context.clock.now() + 1_000_000;
+    assert.equal(await writeAlone(context, newRecord('x', { lastModified: ahead })), ahead);
+    assert.equal(await writeAlone(context, newRecord('y')), ahead + 1);
+    assert.equal(await context.storage.reader.resourceTimestamp(records), ahead + 1);
+  }),
+  loneCase(
+    'keeps no entries of objects that have none, and needs no object above lists at the root',
+    async (context) => {
+      const list = { kind: 'note', parent: 'acme:zoe' };
+      const write = { list, id: 'n', holder: undefined, expected: undefined, text: '{}', uri: undefined, entries: {} };
+      const timestamp = await required(context, write);
+      assert.equal((await context.storage.reader.get(list, 'n'))?.lastModified, timestamp);
+    },
+  ),
+  ...refused.map(([name, write]) =>
+    loneCase(name, async (context) => {
+      const first = await required(context, newRecord('x'));
+      const before = await stateOf(context);
+      assert.equal(await writeAlone(context, write(first)), undefined);
+      assert.deepEqual(await stateOf(context), before);
+    }),
+  ),
+  loneCase('beside many others of its list has a timestamp of its own', async (context) => {
+    const ids = Array.from({ length: 60 }, (_, n) => `r${n}`);
+    const stamps = await Promise.all(ids.map((id) => required(context, newRecord(id))));
+    assert.equal(new Set(stamps).size, ids.length);
+    assert.equal(await context.storage.reader.countAll(records, { filters: [] }), ids.length);
+    assert.equal(await context.storage.reader.resourceTimestamp(records), Math.max(...stamps));
+  }),
+  loneCase('that changes what others change as well wins alone', async (context) => {
+    const expected = await required(context, newRecord('x'));
+    const changes = Array.from({ length: 10 }, (_, n) => newRecord('x', { expected, text: `{"n":${n}}` }));
+    const stamps = await Promise.all(changes.map((change) => writeAlone(context, change)));
+    const winners = changes.filter((_, index) => stamps[index] !== undefined);
+    assert.deepEqual([winners.length, (await context.storage.reader.get(records, 'x'))?.text], [1, winners[0]?.text]);
+  }),
+  loneCase('waits for a unit of work that has locked the list', async (context) => {
+    const { database, storage } = context;
+    const transaction = await database.begin();
+    const { lastModified } = await storage.writer(transaction).create(records, 'x', '{}');
+    const writing = required(context, newRecord('y'));
+    await transaction.commit();
+    assert.ok((await writing) > lastModified);
+  }),
+  loneCase('never outlives the object above', async (context) => {
+    const writes = Array.from({ length: 10 }, (_, n) => writeAlone(context, newRecord(`r${n}`)));
+    const deleting = inUnitOf(context, async ({ storage, permission }) => {
+      await storage.lock(collections, 'fruits');
+      await storage.delete(collections, 'fruits');
+      await storage.deleteChildren(records.parent);
+      await permission.deletePermissionsBelow(records.parent);
+    });
+    await Promise.all([...writes, deleting]);
+    assert.equal(await writeAlone(context, newRecord('late')), undefined);
+    assert.equal(await context.storage.reader.countAll(records, { filters: [], includeDeleted: true }), 0);
+    assert.equal((await context.permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
+  }),
+];
