@@ -6,7 +6,7 @@ import type { Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { detachContents, findList, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 
 /** Rows that one statement deletes. */

@@ -4,7 +4,7 @@
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
-import { runWithPauses, type Steps } from './steps.ts';
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 
 /** Long reads that go on at the same time; more wait for their turn. */
 const maxLongReads = 3;

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;

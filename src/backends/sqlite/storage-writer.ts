@@ -20,7 +20,7 @@ import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { restoreEntries } from './restore.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Objects written or deleted without a pause. */

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
-import type { Steps } from '../../../src/backends/sqlite/steps.ts';
+import type { Steps } from '../../../src/base/steps.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { openConnection, temporaryPath } from './temporary.ts';
 
