@@ -36,19 +36,24 @@ async function cachedFor(
   return { 'Cache-Control': `max-age=${seconds}`, Expires: formatHttpDate(options.clock.now() + seconds * 1000) };
 }
 
-/** `{"permissions": …, "data": …}`; user resources have no permissions. */
+/**
+ * `{"permissions": …, "data": …}`; user resources have no permissions.
+ *
+ * @param byGroup whether a group of the caller may write the object, where that is known already
+ */
 export async function objectResponse(
   scope: Scope,
   status: number,
   object: StoredObject,
   permissions: ObjectPermissions,
   headers: ResponseHeaders = {},
+  byGroup?: boolean,
 ): Promise<ServiceResponse> {
   const data = `"data":${formatEntry(presentObject(scope, object))}}`;
   const shown = scope.kind.isShareable
-    ? `"permissions":${JSON.stringify(await visiblePermissions(scope, permissions, { isNew: status === 201 }))},`
-    : '';
-  const body = `{${shown}${data}`;
+    ? JSON.stringify(await visiblePermissions(scope, object.id, permissions, { isNew: status === 201, byGroup }))
+    : undefined;
+  const body = shown === undefined ? `{${data}` : `{"permissions":${shown},${data}`;
   return { status, headers: timestampHeaders(object.lastModified, headers), body };
 }
 

@@ -12,13 +12,16 @@ type FolderRow = readonly [folder: number, uri: string];
 
 /** With more folders below a pattern, the entries of the principal are walked instead. */
 const maxFolders = 100;
+/** Principals that are looked up without a pause; a user may be in very many groups. */
+const principalsPerStep = 200;
 /** Rows that one statement returns. */
 const windowRows = 2000;
 
 /** Every entry of the principals. */
 export function* findAllAccessible(connection: Connection, principals: readonly string[]): Steps<AccessibleObjects> {
   const found: Found = new Map();
-  for (const principal of new Set(principals)) {
+  for (const [index, principal] of [...new Set(principals)].entries()) {
+    if (index > 0 && index % principalsPerStep === 0) yield;
     yield* walkEntries(connection, principal, (objectId, permission) => add(found, objectId, permission));
   }
   return found;
@@ -35,7 +38,9 @@ export function* findAccessible(
   for (const { pattern: text, permission } of bound) {
     const pattern = compilePattern(text, withChildren);
     const folders = findFolders(connection, pattern);
-    for (const principal of new Set(principals)) {
+    if (folders?.length === 0) continue;
+    for (const [index, principal] of [...new Set(principals)].entries()) {
+      if (index > 0 && index % principalsPerStep === 0) yield;
       if (folders === undefined) {
         yield* walkEntries(connection, principal, (objectId, name) => {
           if (name === permission && pattern.matches(objectId)) add(found, objectId, permission);

@@ -6,7 +6,7 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
-/** Objects given entries without a pause. */
+/** Objects whose entries are changed without a pause. */
 const objectsPerStep = 500;
 
 interface Answer {
@@ -126,16 +126,19 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
     this.#answers.clear();
-    return this.access.run((connection) => {
-      for (const objectId of objectIds) {
-        const { folder, name } = splitObjectId(objectId);
-        connection.run(
-          'DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?) AND name = ?',
-          folder,
-          name,
-        );
-      }
-    });
+    return this.access
+      .read(function* (connection) {
+        for (const [index, objectId] of objectIds.entries()) {
+          if (index > 0 && index % objectsPerStep === 0) yield;
+          const { folder, name } = splitObjectId(objectId);
+          connection.run(
+            'DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?) AND name = ?',
+            folder,
+            name,
+          );
+        }
+      })
+      .finally(() => this.#answers.clear());
   }
 
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */

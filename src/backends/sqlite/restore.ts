@@ -35,11 +35,13 @@ export function* restoreEntries(
 function restoreStep(connection: Connection, list: number, entries: readonly StoredEntry[]): void {
   const counts = { live: 0, dead: 0 };
   let latest = 0;
+  const replacesObjects = isInTheWay(connection, 'objects', list, entries);
+  const replacesTombstones = isInTheWay(connection, 'tombstones', list, entries);
   for (const entry of entries) {
     const { id, lastModified } = entry;
     const inPlace = 'WHERE list = ? AND (id = ? OR last_modified = ?)';
-    counts.live -= connection.run(`DELETE FROM objects ${inPlace}`, list, id, lastModified);
-    counts.dead -= connection.run(`DELETE FROM tombstones ${inPlace}`, list, id, lastModified);
+    if (replacesObjects) counts.live -= connection.run(`DELETE FROM objects ${inPlace}`, list, id, lastModified);
+    if (replacesTombstones) counts.dead -= connection.run(`DELETE FROM tombstones ${inPlace}`, list, id, lastModified);
     if (isTombstone(entry)) {
       const sql = 'INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?)';
       counts.dead += connection.run(sql, list, id, lastModified);
@@ -50,4 +52,18 @@ function restoreStep(connection: Connection, list: number, entries: readonly Sto
     latest = Math.max(latest, lastModified);
   }
   updateList(connection, list, latest, counts);
+}
+
+/** Whether the table may have something of the ids or timestamps. While a list is being filled it has not, mostly. */
+function isInTheWay(
+  connection: Connection,
+  table: 'objects' | 'tombstones',
+  list: number,
+  entries: readonly StoredEntry[],
+): boolean {
+  const times = entries.map(({ lastModified }) => lastModified);
+  const byTime = `SELECT 1 FROM ${table} WHERE list = ? AND last_modified BETWEEN ? AND ? LIMIT 1`;
+  if (connection.get(byTime, list, Math.min(...times), Math.max(...times)) !== undefined) return true;
+  const byId = `SELECT 1 FROM json_each(?) j CROSS JOIN ${table} e WHERE e.list = ? AND e.id = j.value LIMIT 1`;
+  return connection.get(byId, JSON.stringify(entries.map(({ id }) => id)), list) !== undefined;
 }

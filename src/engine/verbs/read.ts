@@ -6,7 +6,7 @@ import { requireAllowed } from '../access.ts';
 import { announceRead, isReadHeard } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
-import { presentObject } from '../ownership.ts';
+import { isWriterByGroup, presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
 
@@ -16,12 +16,12 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { reader } = context.session;
   const id = objectId(scope);
   // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
-  // The groups of the caller decide about what is shown of the permissions.
-  const [, object, permissions] = await Promise.all([
+  // A group of the caller may decide about what is shown of the permissions.
+  const [, object, permissions, byGroup] = await Promise.all([
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
-    kind.isShareable && context.session.isRemote ? context.caller.allPrincipals() : undefined,
+    kind.isShareable && context.session.isRemote ? isWriterByGroup(scope, id) : undefined,
   ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);
@@ -42,5 +42,5 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
   }
-  return objectResponse(scope, 200, object, permissions, caching);
+  return objectResponse(scope, 200, object, permissions, caching, byGroup);
 }
