@@ -1,10 +1,16 @@
 // How fast is a list of 100 records read, compared with a bare server that sends the same bytes?
-import { fill, records, send } from './lib/data.mjs';
+import { besideBare } from './lib/beside-bare.mjs';
+import { records } from './lib/data.mjs';
 
-export const title = 'GET a list of 100 records';
+export const title = 'list of 100 records';
 
-/** @param {string} url @returns {Promise<{ load: import('./lib/measure.mjs').Load, answer: string }>} */
-export async function prepare(url) {
-  await fill(url, 100);
-  return { load: { url: url + records }, answer: await send(url, 'GET', records) };
+/** @param {import('./lib/workbench.mjs').Workbench} bench */
+export async function* run(bench) {
+  yield* await besideBare(bench, {
+    title,
+    plan: { records: 100 },
+    backends: ['memory', 'sqlite', 'postgresql'],
+    targets: { memory: 0.5, sqlite: 0.4, postgresql: 0.25 },
+    requests: async () => [{ path: `/v1${records}` }],
+  });
 }

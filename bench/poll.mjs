@@ -1,12 +1,33 @@
-// How fast is a poll answered when nothing has changed, compared with a bare server that sends the same bytes?
-import { fill, records, send } from './lib/data.mjs';
+// How fast is a poll answered when nothing has changed, with If-None-Match and with _since, compared with a bare server
+// that answers the same?
+import { besideBare } from './lib/beside-bare.mjs';
+import { send } from './lib/client.mjs';
+import { records } from './lib/data.mjs';
 
-export const title = 'poll with _since, nothing new';
+export const title = 'poll';
 
-/** @param {string} url @returns {Promise<{ load: import('./lib/measure.mjs').Load, answer: string }>} */
-export async function prepare(url) {
-  await fill(url, 100);
-  const newest = JSON.parse(await send(url, 'GET', `${records}?_limit=1`)).data[0].last_modified;
-  const path = `${records}?_since=${newest}`;
-  return { load: { url: url + path }, answer: await send(url, 'GET', path) };
+/** @param {import('./lib/workbench.mjs').Workbench} bench */
+export async function* run(bench) {
+  const poll = {
+    plan: { records: 1000 },
+    backends: /** @type {const} */ (['memory', 'sqlite', 'postgresql']),
+    targets: { memory: 0.6, sqlite: 0.5, postgresql: 0.25 },
+  };
+  const path = `/v1${records}`;
+  yield* await besideBare(bench, {
+    ...poll,
+    title: 'poll: 304 to If-None-Match',
+    requests: async (url) => [{ path, headers: { 'if-none-match': await etagOf(url) } }],
+  });
+  yield* await besideBare(bench, {
+    ...poll,
+    title: 'poll: empty list since',
+    requests: async (url) => [{ path: `${path}?_since=${encodeURIComponent(await etagOf(url))}` }],
+  });
+}
+
+/** @param {string} url */
+async function etagOf(url) {
+  const { headers } = await send(url, { method: 'HEAD', path: `/v1${records}` });
+  return headers.get('etag') ?? '';
 }

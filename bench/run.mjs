@@ -1,38 +1,106 @@
-// Runs the benchmarks: each question on each backend, beside a bare `node:http` server in the same run.
-//   npm run bench                all questions
-//   npm run bench -- get-one     only those named
-//   npm run bench -- --short     one short round, to see that they work
+// Runs the benchmarks and prints a row for each question and backend. `npm run bench -- --help` tells more.
+import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { compare } from './lib/measure.mjs';
-import { startBare, startServer } from './lib/programs.mjs';
+import { questions } from './lib/questions.mjs';
+import { formatRow, heading, isMet } from './lib/rows.mjs';
+import { save } from './lib/report.mjs';
+import { Workbench } from './lib/workbench.mjs';
 
-const questions = ['get-one', 'poll', 'list-100', 'post-one'];
-const backends = /** @type {const} */ (['memory', 'sqlite']);
+const usage = `Usage: npm run bench [-- NAME …] [-- OPTION …]
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { short: { type: 'boolean' } } });
-const unknown = positionals.filter((name) => !questions.includes(name));
-if (unknown.length > 0) {
-  console.error(`There is no benchmark called ${unknown.join(', ')}; there are ${questions.join(', ')}.`);
-  process.exit(2);
-}
-const size = values.short ? { rounds: 1, seconds: 1, connections: 8 } : { rounds: 5, seconds: 4, connections: 32 };
+Measures, and prints a table of what was measured, beside what, and whether the target is met. A measurement in which
+one request fails is void, and so is the run.
 
-console.log('| question | backend | requests/s | bare, requests/s | ratio | p50 ms | p99 ms |');
-console.log('|---|---|---|---|---|---|---|');
-for (const name of positionals.length > 0 ? positionals : questions) {
-  const question = await import(`./${name}.mjs`);
-  for (const backend of backends) {
-    const server = await startServer(backend);
-    const { load, answer } = await question.prepare(server.url);
-    const bare = await startBare(answer);
-    try {
-      const { ours, bare: beside, ratio } = await compare(load, { ...load, url: bare.url }, size);
-      const figures = [ours.perSecond.toFixed(0), beside.perSecond.toFixed(0), ratio.toFixed(2), ours.p50, ours.p99];
-      console.log(`| ${question.title} | ${backend} | ${figures.join(' | ')} |`);
-    } finally {
-      await bare.stop();
-      await server.stop();
-    }
+Questions
+  ${questions.join(', ')}
+
+Options
+  --short           small data and few requests: shows that the benchmarks work, the figures mean nothing
+  --backend NAMES   only these, separated by commas: memory, sqlite, postgresql, redis
+  --rounds N        of each measurement, 4 unless set
+  --seconds N       of each round, 2 unless set
+  --connections N   clients at the same time, 32 unless set
+  --minutes N       of the soak in "mixed", half a one unless set
+  --profile         writes a CPU profile of every server to bench/profiles, for the DevTools of Chromium or speedscope
+  --save            writes the table, and what machine it is from, to bench/RESULTS.md
+  --help            show this text`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    short: { type: 'boolean', default: false },
+    backend: { type: 'string' },
+    rounds: { type: 'string', default: '4' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '32' },
+    minutes: { type: 'string', default: '0.5' },
+    profile: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+/** @returns {Promise<number>} the exit code */
+async function main() {
+  if (values.help) {
+    console.log(usage);
+    return 0;
   }
+  const unknown = positionals.filter((name) => !questions.includes(name));
+  if (unknown.length > 0) {
+    console.error(`There is no question called ${unknown.join(', ')}.\n\n${usage}`);
+    return 2;
+  }
+  if (values.short && values.save) {
+    console.error('The figures of a short run mean nothing, so they are not saved.');
+    return 2;
+  }
+  const size = values.short
+    ? { isShort: true, rounds: 1, seconds: 1, amount: 40, connections: 4, soakMinutes: 0.03 }
+    : {
+        isShort: false,
+        rounds: Number(values.rounds),
+        seconds: Number(values.seconds),
+        connections: Number(values.connections),
+        soakMinutes: Number(values.minutes),
+      };
+  // Those with targets are enough to see that it works.
+  const defaults = values.short ? 'memory,sqlite,postgresql' : 'memory,sqlite,postgresql,redis';
+  const backends = /** @type {import('./lib/places.mjs').Backend[]} */ ((values.backend ?? defaults).split(','));
+  const profiles = values.profile ? path.join(import.meta.dirname, 'profiles') : undefined;
+  const began = performance.now();
+  const bench = new Workbench(size, backends, profiles);
+  // Nothing that was started stays behind.
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => {
+      void bench.close().finally(() => process.exit(1));
+    });
+  }
+  const rows = [];
+  let ok = true;
+  try {
+    console.log(heading);
+    for (const name of positionals.length > 0 ? positionals : questions) {
+      /** @type {{ run: (bench: Workbench) => AsyncIterable<import('./lib/rows.mjs').Row> }} */
+      const question = await import(`./${name}.mjs`);
+      for await (const { target, ...measured } of question.run(bench)) {
+        const row = { ...measured, ...(target === undefined || values.short ? {} : { target }) };
+        rows.push(row);
+        console.log(formatRow(row));
+      }
+      await bench.stopAll();
+    }
+    const missed = rows.filter(({ value, target }) => isMet(value, target) === false).length;
+    if (values.save) await save(bench, rows, began);
+    if (!values.short) console.error(`${rows.length} rows, ${missed} targets missed`);
+  } catch (error) {
+    ok = false;
+    console.error(error);
+  } finally {
+    await bench.close();
+  }
+  return ok ? 0 : 1;
 }
+
+process.exitCode = await main();

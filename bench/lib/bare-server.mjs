@@ -1,10 +1,11 @@
-// What Node.js alone can do: reads the request, parses a JSON body when there is one, answers the bytes it was given
-// on standard input.
+// What Node.js alone can do: reads the request, parses a JSON body when there is one, and answers what it was given on
+// standard input: status, headers, body.
 import http from 'node:http';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 
-const body = Buffer.from(await text(process.stdin));
+const { status, headers, body: answer } = JSON.parse(await text(process.stdin));
+const body = Buffer.from(answer);
 
 const server = http.createServer((request, response) => {
   /** @type {Buffer[]} */
@@ -12,7 +13,7 @@ const server = http.createServer((request, response) => {
   request.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk));
   request.on('end', () => {
     if (chunks.length > 0) JSON.parse(Buffer.concat(chunks).toString());
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+    response.writeHead(status, headers);
     response.end(body);
   });
 });

@@ -1,99 +1,100 @@
-// The programs that a benchmark compares, each in a process of its own: the server as a user starts it, and a bare
-// `node:http` server that answers the same bytes.
+// The programs that benchmarks compare, each in a process of its own: the server as a user starts it in production, and
+// a bare `node:http` server that answers the same bytes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { openSync, closeSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url));
-
-/** Credentials of every benchmark. */
-export const authorization = `Basic ${Buffer.from('bench:secret').toString('base64')}`;
+const patienceMs = 300_000;
 
 /**
- * @typedef {{ url: string, stop: () => Promise<void> }} Program
+ * @typedef {object} Program
+ * @property {string} url scheme, host and port
+ * @property {number} pid
+ * @property {number} startMs from its start to the first answer
+ * @property {() => Promise<void>} stop
+ *
+ * @typedef {{ status: number, headers: Record<string, string>, body: string }} Answer
  */
 
 /**
- * Starts the server with everything on one backend.
+ * Starts `coffer start` and waits for the first answer. Its log goes to a file in the folder, as it would in production.
  *
- * @param {'memory' | 'sqlite'} backend
- * @returns {Promise<Program>} whose `url` is the root of the protocol, without trailing slash
- */
-export async function startServer(backend) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'coffer-bench-'));
-  const config = path.join(folder, 'bench.ini');
-  await writeFile(config, '');
-  const file = path.join(folder, 'bench.sqlite3');
-  const urls = backend === 'sqlite' ? { SVC_STORAGE_URL: file, SVC_PERMISSION_URL: file, SVC_CACHE_URL: file } : {};
-  const child = spawn(process.execPath, [executable, 'start', '--config', config, '--port', '0'], {
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_ENV: 'production',
-      SVC_USERID_HMAC_SECRET: 'secret of the benchmarks',
-      SVC_MULTIAUTH_POLICIES: 'basicauth',
-      SVC_LOG_FORMAT: 'json',
-      SVC_STORAGE_BACKEND: backend,
-      SVC_PERMISSION_BACKEND: backend,
-      SVC_CACHE_BACKEND: backend,
-      ...urls,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const url = await firstMatch(child, /http:\/\/127\.0\.0\.1:\d+\/v1/);
-  return {
-    url,
-    async stop() {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-/**
- * Starts the bare server, which reads each request and answers the given body.
- *
- * @param {string} body
+ * @param {string} folder
+ * @param {Record<string, string>} environment
+ * @param {{ nodeArgs?: string[], args?: string[] }} [options]
  * @returns {Promise<Program>}
  */
-export async function startBare(body) {
-  const child = spawn(process.execPath, [bareServer], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(body);
-  const url = await firstMatch(child, /http:\/\/127\.0\.0\.1:\d+/);
-  return {
-    url,
-    async stop() {
+export async function startServer(folder, environment, { nodeArgs = [], args = [] } = {}) {
+  const port = await freePort();
+  const logFile = path.join(folder, `server-${port}.log`);
+  const log = openSync(logFile, 'w');
+  const began = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, executable, 'start', '--port', String(port), ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await answers(`${url}/v1/`))) {
+    if (child.exitCode !== null || performance.now() - began > patienceMs) {
       child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
-  };
+      throw new Error(`the server did not start:\n${readFileSync(logFile, 'utf8').slice(-3000)}`);
+    }
+    await wait(5);
+  }
+  return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGTERM') };
+}
+
+/** @param {string} url @returns {Promise<boolean>} */
+async function answers(url) {
+  try {
+    const response = await fetch(url);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    // It does not listen yet.
+    return false;
+  }
 }
 
 /**
- * Waits for the first output that matches, and keeps reading what follows so that the program never blocks on it.
+ * Starts the bare server, which reads each request and gives the answer.
  *
- * @param {import('node:child_process').ChildProcess} child
- * @param {RegExp} pattern
- * @returns {Promise<string>}
+ * @param {Answer} answer
+ * @returns {Promise<Program>}
  */
-function firstMatch(child, pattern) {
-  let output = '';
-  return new Promise((resolve, reject) => {
-    let isFound = false;
-    child.stdout?.on('data', (/** @type {Buffer} */ chunk) => {
-      if (isFound) return;
-      output += chunk.toString();
-      const match = pattern.exec(output);
-      if (match === null) return;
-      isFound = true;
-      resolve(match[0]);
-    });
-    child.once('exit', (code) => reject(new Error(`ended with ${code} before it listened:\n${output}`)));
-  });
+export async function startBare(answer) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [bareServer], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify(answer));
+  const [line] = await once(child.stdout, 'data');
+  const url = String(line).trim();
+  return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGKILL') };
+}
+
+/** @param {import('node:child_process').ChildProcess} child @param {NodeJS.Signals} signal */
+async function end(child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+}
+
+/** A port that nobody listens on. @returns {Promise<number>} */
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
 }

@@ -41,9 +41,14 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
 
 type Output = ReturnType<typeof openOutput>;
 
-/** Standard output; lines for people are written at once, others when there is time. */
+/**
+ * Standard output; lines for people are written at once, others when some have come together, or soon: each write of its
+ * own would cost more than the request that a line tells of.
+ */
 function openOutput(isSync: boolean): ReturnType<typeof pino.destination> {
-  return pino.destination({ dest: 1, sync: isSync });
+  return pino.destination(
+    isSync ? { dest: 1, sync: true } : { dest: 1, sync: false, minLength: 8192, periodicFlush: 200 },
+  );
 }
 
 const outputs = new WeakMap<Logger, Output>();

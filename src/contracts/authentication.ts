@@ -36,6 +36,8 @@ export interface Identity {
   readonly profile?: JsonObject;
 }
 
+export type Authenticated = string | Identity | undefined;
+
 export interface AuthenticationPolicy {
   /** Prefix of its user ids, `basicauth`. */
   readonly name: string;
@@ -45,11 +47,11 @@ export interface AuthenticationPolicy {
   readonly usesAuthorizationHeader?: boolean;
   /**
    * The user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
-   * wrong.
+   * wrong. At once where nobody has to be asked.
    *
    * @throws BackendUnavailable when the credentials cannot be checked now (503, never a 401)
    */
-  authenticate(credentials: Credentials): Promise<string | Identity | undefined>;
+  authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
   /**
    * The user whom the credentials make of the sender for this one request, or `undefined`. Asked before `authenticate`,
    * for each entry of a batch anew.

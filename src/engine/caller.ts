@@ -14,7 +14,7 @@ export interface Caller {
   /** The principal that becomes writer of what the caller creates or changes. */
   readonly principal: string;
   /** What the way of authentication knows about the user; absent when it knows no more than the id. */
-  readonly profile?: JsonObject;
+  readonly profile?: JsonObject | undefined;
 }
 
 const everyone: readonly string[] = [EVERYONE];
@@ -28,7 +28,7 @@ export const anonymous: Caller = {
 };
 
 /** An authenticated caller who is in no groups but those given. */
-export function authenticatedCaller(userId: string, given: Iterable<string>, profile?: JsonObject): Caller {
+export function authenticatedCaller(userId: string, given: readonly string[], profile?: JsonObject): Caller {
   const principals = principalsOf(userId, given);
   return {
     userId,
@@ -36,14 +36,14 @@ export function authenticatedCaller(userId: string, given: Iterable<string>, pro
     memberOf: undefined,
     allPrincipals: () => Promise.resolve(principals),
     principal: userId,
-    ...(profile === undefined ? {} : { profile }),
+    profile,
   };
 }
 
 /** An authenticated caller whose groups are looked up when something depends on them. */
 export function callerInGroups(
   userId: string,
-  given: Iterable<string>,
+  given: readonly string[],
   readGroups: () => Promise<Iterable<string>>,
   profile?: JsonObject,
 ): Caller {
@@ -60,6 +60,7 @@ export async function completeCaller(caller: Caller): Promise<Caller> {
   return { ...caller, knownPrincipals: await caller.allPrincipals(), memberOf: undefined };
 }
 
-function principalsOf(userId: string, given: Iterable<string>): readonly string[] {
+function principalsOf(userId: string, given: readonly string[]): readonly string[] {
+  if (given.length === 0) return [userId, EVERYONE, AUTHENTICATED];
   return [...new Set([userId, EVERYONE, AUTHENTICATED, ...given])];
 }

@@ -4,6 +4,7 @@ import { findIdGenerator, requireSelfMatching, type IdGenerator } from '../core/
 import type { ListKey } from '../core/objects/stored.ts';
 import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
 import { createInheritance, type Inheritance } from '../core/permissions/inheritance.ts';
+import type { ListTraits } from '../core/query/resolve.ts';
 import type { AccessRule, AuthorizationPolicy } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { PathIds } from './context.ts';
@@ -33,6 +34,8 @@ export interface CompiledKind {
   /** Storable permission names; empty for user resources. */
   readonly permissions: readonly string[];
   readonly isShareable: boolean;
+  /** What queries of its lists may ask for. */
+  readonly traits: ListTraits;
   /** URI of the list, `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
   /** URI of the object whose id is among the ids. */
@@ -103,6 +106,7 @@ function compileKind(
     idName: `${kind.name}_id`,
     permissions: kind.permissions?.names ?? [],
     isShareable,
+    traits: { ...kind.traits, hiddenFields: kind.hiddenFields },
     listUri: compileUriTemplate(kind.path),
     objectUri: compileUriTemplate(objectTemplate(kind.name, kind.path)),
     listKey: isShareable

@@ -39,13 +39,15 @@ export function readQuery(
   options: EngineOptions,
   traits: ListTraits = {},
 ): ListQuery {
-  const { paginateBy, maxFetchSize, maxFilters, tokenKey } = options;
-  return resolveQuery(parameters, { ...traits, now: context.now, paginateBy, maxFetchSize, maxFilters, tokenKey });
+  return resolveQuery(parameters, { traits, limits: options, now: context.now, tokenKey: options.tokenKey });
 }
 
-/** The warning about `_to`, when it was used. */
-export function deprecationHeaders({ usesDeprecatedTo }: ListParameters, options: EngineOptions): ResponseHeaders {
-  if (!usesDeprecatedTo) return {};
+/** The warning about `_to`; `undefined` when it was not used. */
+export function deprecationHeaders(
+  { usesDeprecatedTo }: ListParameters,
+  options: EngineOptions,
+): ResponseHeaders | undefined {
+  if (!usesDeprecatedTo) return undefined;
   return { Alert: formatAlert('soft-eol', 'The parameter _to is now called _before.', options.documentationUrl) };
 }
 

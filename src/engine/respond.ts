@@ -5,27 +5,35 @@ import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { presentObject, visiblePermissions } from './ownership.ts';
+import type { ResourceKind } from './kind.ts';
 import type { Scope } from './scope.ts';
 
-/** `ETag` and `Last-Modified` of an object or a list. */
-export function timestampHeaders(timestamp: number): ResponseHeaders {
-  return { ETag: formatEtag(timestamp), 'Last-Modified': formatHttpDate(timestamp) };
+/** `ETag` and `Last-Modified` of an object or a list, and others. The object is the caller's to change. */
+export function timestampHeaders(timestamp: number, others?: ResponseHeaders): ResponseHeaders {
+  // Many times faster than spreading both into one literal, and every answer comes through here.
+  return Object.assign({ ETag: formatEtag(timestamp), 'Last-Modified': formatHttpDate(timestamp) }, others);
 }
 
 /** Longer is the same as this to HTTP caches, and dates have an end. */
 const longestCachingSeconds = 2_147_483_647;
 
+const uncached: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
+
 /** Cache headers of a GET or HEAD: answers to anonymous callers may be kept where a setting says so. */
-export async function cacheControl({ kind, context, options }: Scope): Promise<ResponseHeaders> {
-  if (context.caller.userId === undefined && kind.declaration.cacheSeconds !== undefined) {
-    const asked = await kind.declaration.cacheSeconds(context);
-    if (asked !== undefined && asked > 0) {
-      const seconds = Math.min(asked, longestCachingSeconds);
-      const expires = new Date(options.clock.now() + seconds * 1000).toUTCString();
-      return { 'Cache-Control': `max-age=${seconds}`, Expires: expires };
-    }
-  }
-  return { 'Cache-Control': 'no-cache, no-store' };
+export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<Readonly<ResponseHeaders>> {
+  const { kind, context } = scope;
+  const { cacheSeconds } = kind.declaration;
+  return context.caller.userId === undefined && cacheSeconds !== undefined ? cachedFor(scope, cacheSeconds) : uncached;
+}
+
+async function cachedFor(
+  { context, options }: Scope,
+  cacheSeconds: NonNullable<ResourceKind['cacheSeconds']>,
+): Promise<Readonly<ResponseHeaders>> {
+  const asked = await cacheSeconds(context);
+  if (asked === undefined || asked <= 0) return uncached;
+  const seconds = Math.min(asked, longestCachingSeconds);
+  return { 'Cache-Control': `max-age=${seconds}`, Expires: formatHttpDate(options.clock.now() + seconds * 1000) };
 }
 
 /** `{"permissions": …, "data": …}`; user resources have no permissions. */
@@ -41,15 +49,15 @@ export async function objectResponse(
     ? `"permissions":${JSON.stringify(await visiblePermissions(scope, permissions, { isNew: status === 201 }))},`
     : '';
   const body = `{${shown}${data}`;
-  return { status, headers: { ...timestampHeaders(object.lastModified), ...headers }, body };
+  return { status, headers: timestampHeaders(object.lastModified, headers), body };
 }
 
 /** `{"data": …}` of a value that is not the whole object. */
 export function partialResponse(timestamp: number, data: JsonObject, headers: ResponseHeaders = {}): ServiceResponse {
-  return { status: 200, headers: { ...timestampHeaders(timestamp), ...headers }, body: `{"data":${formatJson(data)}}` };
+  return { status: 200, headers: timestampHeaders(timestamp, headers), body: `{"data":${formatJson(data)}}` };
 }
 
 /** 304 with the headers the full answer would have had. */
 export function notModified(timestamp: number, headers: ResponseHeaders): ServiceResponse {
-  return { status: 304, headers: { ...timestampHeaders(timestamp), ...headers }, body: '' };
+  return { status: 304, headers: timestampHeaders(timestamp, headers), body: '' };
 }

@@ -7,6 +7,7 @@ import type { PermissionBackend, PermissionReader, PermissionWriter } from '../c
 import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { Action } from '../core/events/payload.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
 
@@ -38,15 +39,16 @@ export interface SessionOptions {
 }
 
 export class Session {
-  /** What happened so far, for those who want to hear of it. */
-  readonly events: EventQueue;
   readonly #stores: Stores;
   readonly #logger: Logger;
   readonly #contended: readonly ListKey[];
-  #transactions: Transaction[] = [];
+  readonly #subscribers: Subscribers;
+  // Most requests only read: for them nothing of this is made.
+  #events: EventQueue | undefined;
+  #transactions: Transaction[] | undefined;
   #writer: Writer | undefined;
-  #afterCommit: Task[] = [];
-  #onAbandon: AbandonTask[] = [];
+  #afterCommit: Task[] | undefined;
+  #onAbandon: AbandonTask[] | undefined;
   #doomed = false;
   #mayWriteAlone: boolean;
 
@@ -56,7 +58,27 @@ export class Session {
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
-    this.events = new EventQueue(subscribers);
+    this.#subscribers = subscribers;
+  }
+
+  /** What happened so far, for those who want to hear of it. */
+  get events(): EventQueue {
+    return (this.#events ??= new EventQueue(this.#subscribers));
+  }
+
+  /** Whether anything happened that somebody wants to hear of. */
+  get hasEvents(): boolean {
+    return this.#events?.isEmpty === false;
+  }
+
+  /** Whether anybody listens to this; what nobody listens to need not be put together. */
+  hears(kind: string, action: Action): boolean {
+    return this.#subscribers.wants(kind, action);
+  }
+
+  /** Whether there is anything to commit, to undo, or to do at the end. */
+  get hasConsequences(): boolean {
+    return this.#transactions !== undefined || this.#afterCommit !== undefined || this.#onAbandon !== undefined;
   }
 
   /** Reads: the transaction's own view once there is one, else committed state. */
@@ -128,7 +150,7 @@ export class Session {
 
   /** Runs once the writes are known to be committed; failures are logged and cannot change the response. */
   afterCommit(task: Task): void {
-    this.#afterCommit.push(task);
+    (this.#afterCommit ??= []).push(task);
   }
 
   /**
@@ -136,7 +158,7 @@ export class Session {
    * some of it may have been kept all the same.
    */
   onAbandon(task: AbandonTask): void {
-    this.#onAbandon.push(task);
+    (this.#onAbandon ??= []).push(task);
   }
 
   /** Whether nothing of this will be committed. */
@@ -156,39 +178,44 @@ export class Session {
    */
   async end(keep: boolean): Promise<void> {
     if (!keep || this.#doomed) return this.abandon();
-    while (this.#transactions.length > 0) {
-      const transaction = this.#transactions[0]!;
+    const open = this.#transactions ?? [];
+    while (open.length > 0) {
+      const transaction = open.shift()!;
       try {
         await transaction.commit();
       } catch (error) {
-        this.#transactions.shift();
         await this.abandon(error instanceof TransactionConflict ? 'undone' : 'unknown');
         throw error;
       }
-      this.#transactions.shift();
     }
-    this.#writer = undefined;
-    this.#onAbandon = [];
-    await this.#runAll(this.#afterCommit.splice(0));
+    const tasks = this.#afterCommit;
+    this.#reset();
+    await this.#runAll(tasks);
   }
 
   /** Undoes everything. Never throws. */
   async abandon(fate: Fate = 'undone'): Promise<void> {
-    const transactions = this.#transactions.reverse();
-    this.#transactions = [];
+    const transactions = this.#transactions ?? [];
+    const tasks = this.#onAbandon;
+    this.#reset();
+    for (const transaction of transactions.toReversed()) await transaction.rollback();
+    await this.#runAll(tasks?.map((task) => () => task(fate)));
+  }
+
+  #reset(): void {
+    this.#transactions = undefined;
     this.#writer = undefined;
-    this.#afterCommit = [];
-    for (const transaction of transactions) await transaction.rollback();
-    await this.#runAll(this.#onAbandon.splice(0).map((task) => () => task(fate)));
+    this.#afterCommit = undefined;
+    this.#onAbandon = undefined;
   }
 
   async #begin(database: Database): Promise<Transaction> {
     const transaction = await database.begin();
-    this.#transactions.push(transaction);
+    (this.#transactions ??= []).push(transaction);
     return transaction;
   }
 
-  async #runAll(tasks: readonly Task[]): Promise<void> {
+  async #runAll(tasks: readonly Task[] = []): Promise<void> {
     for (const task of tasks) {
       try {
         await task();

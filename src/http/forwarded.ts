@@ -1,6 +1,6 @@
 // What a trusted proxy says about the request it passes on: the scheme and the host that the client used. Nobody else is
 // believed, and nothing that does not look like a scheme or a host.
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
 export interface Forwarded {
@@ -21,6 +21,7 @@ export type IsTrusted = (address: string | undefined) => boolean;
 export function compileTrusted(entries: readonly string[]): IsTrusted {
   const list = new BlockList();
   for (const entry of entries) addEntry(list, entry);
+  if (entries.length === 0) return () => false;
   return (address) => {
     const version = address === undefined ? 0 : isIP(address);
     return version !== 0 && list.check(address!, version === 6 ? 'ipv6' : 'ipv4');
@@ -47,6 +48,25 @@ function addEntry(list: BlockList, entry: string): void {
     throw new Error(`trusted_proxies names ${entry}; expected IP addresses or networks such as 10.0.0.0/8.`);
   }
   list.addSubnet(address, bits, family);
+}
+
+/**
+ * The network address of the client: the nearest one that no trusted proxy speaks for.
+ *
+ * @returns `''` when the connection is gone
+ */
+export function clientAddress({ socket, headers }: IncomingMessage, isTrusted: IsTrusted): string {
+  let address = socket.remoteAddress ?? '';
+  const said = headers['x-forwarded-for'];
+  if (said === undefined || !isTrusted(address)) return address;
+  const passedOn = (typeof said === 'string' ? said : said.join(',')).split(',');
+  for (const next of passedOn.toReversed()) {
+    const trimmed = next.trim();
+    if (trimmed === '') continue;
+    address = trimmed;
+    if (!isTrusted(address)) break;
+  }
+  return address;
 }
 
 /**

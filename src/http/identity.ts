@@ -1,6 +1,6 @@
 // From request headers to the caller: the configured policies are asked in their order, the first success wins.
-import { JsonSyntaxError, type JsonValue } from '../base/json.ts';
-import type { AuthenticationPolicy, Identity } from '../contracts/authentication.ts';
+import { JsonSyntaxError, type JsonObject, type JsonValue } from '../base/json.ts';
+import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
@@ -10,24 +10,39 @@ import type { Reader, Session } from '../engine/session.ts';
 export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
 
 /** A user id with prefix, and what the policy knows beside it. */
-type Known = Identity & { readonly userId: string };
+interface Known {
+  readonly userId: string;
+  readonly profile?: JsonObject | undefined;
+}
+
+interface BatchIdentities {
+  readonly found: Map<string, Promise<Known | undefined>>;
+  readonly resolved: Map<string, Caller>;
+  /** Policies that could not check credentials. They are not asked again, so that a batch waits for them once. */
+  readonly failed: Map<AuthenticationPolicy, BackendUnavailable>;
+}
+
+const nobody: readonly string[] = [];
+
+/** What a service finds out callers with. */
+export interface IdentitySources {
+  readonly policies: readonly AuthenticationPolicy[];
+  readonly principals: readonly PrincipalSource[];
+}
 
 /** Resolves callers for one outer request; each set of credentials once, so that a batch sees one state of groups. */
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
   readonly #sources: readonly PrincipalSource[];
-  readonly #known = new Map<string, Promise<Known | undefined>>();
-  readonly #resolved = new Map<string, Caller>();
-  /** Policies that could not check credentials. They are not asked again, so that a batch waits for them once. */
-  readonly #failed = new Map<AuthenticationPolicy, BackendUnavailable>();
-
+  /** Of the outer request itself. */
+  #own: { readonly credentials: string; readonly known: Promise<Known | undefined> } | undefined;
+  /** What the entries of a batch share. */
+  #batch: BatchIdentities | undefined;
   #userId: string | undefined;
-  /** Whether several requests have to see one state of groups. */
-  #isBatch = false;
 
-  constructor(policies: readonly AuthenticationPolicy[], sources: readonly PrincipalSource[] = []) {
+  constructor({ policies, principals }: IdentitySources) {
     this.#policies = policies;
-    this.#sources = sources;
+    this.#sources = principals;
   }
 
   /** Of the first authenticated caller, for logs. */
@@ -45,19 +60,25 @@ export class Identities {
   async resolve(request: ServiceRequest, session: Session, path: string): Promise<Caller> {
     const { headers } = request;
     if (this.#isAnonymous(headers)) return anonymous;
-    const once = await this.#findOnce(request, session, path);
-    if (once !== undefined) return this.#complete(await this.#toCaller(once, session));
+    for (const policy of this.#policies) {
+      if (policy.authenticateOnce === undefined) continue;
+      const once = await authenticateOnce(policy, request, path);
+      if (once === undefined) continue;
+      session.onAbandon(once.giveBack);
+      return this.#complete(await this.#toCaller(once.known, session));
+    }
     const credentials = headers['authorization'];
-    const known = this.#resolved.get(credentials ?? '');
-    const caller = known ?? (await this.#toCaller(await this.#find(request), session));
-    const resolved = await this.#complete(caller);
-    if (credentials !== undefined && resolved !== known) this.#resolved.set(credentials, resolved);
-    return resolved;
+    const resolved = credentials === undefined ? undefined : this.#batch?.resolved.get(credentials);
+    if (resolved !== undefined) return resolved;
+    const caller = await this.#complete(await this.#toCaller(await this.#find(request), session));
+    if (credentials !== undefined) this.#batch?.resolved.set(credentials, caller);
+    return caller;
   }
 
   /** Asks the policies about the entries of a batch now, and keeps what they say for `resolve`. Never fails. */
   async prepare(all: readonly ServiceRequest[]): Promise<void> {
-    this.#isBatch = true;
+    const own = this.#own === undefined ? [] : [[this.#own.credentials, this.#own.known] as const];
+    this.#batch ??= { found: new Map(own), resolved: new Map(), failed: new Map() };
     for (const request of all) {
       // One after another: a policy that fails is asked once, not once for each entry.
       if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
@@ -74,25 +95,34 @@ export class Identities {
   #find(request: ServiceRequest): Promise<Known | undefined> {
     const credentials = request.headers['authorization'];
     if (credentials === undefined) return this.#authenticate(request);
-    let known = this.#known.get(credentials);
+    if (this.#batch === undefined) return (this.#own ??= { credentials, known: this.#authenticate(request) }).known;
+    let known = this.#batch.found.get(credentials);
     if (known === undefined) {
       known = this.#authenticate(request);
-      this.#known.set(credentials, known);
+      this.#batch.found.set(credentials, known);
     }
     return known;
   }
 
-  async #authenticate(request: ServiceRequest): Promise<Known | undefined> {
+  async #authenticate({ headers, clientAddress: address }: ServiceRequest): Promise<Known | undefined> {
     let failure: BackendUnavailable | undefined;
     for (const policy of this.#policies) {
+      const earlier = this.#batch?.failed.get(policy);
+      if (earlier !== undefined) {
+        failure ??= earlier;
+        continue;
+      }
       try {
-        const found = await this.#ask(policy, request);
+        const answer = policy.authenticate({ headers, address });
+        const found = answer instanceof Promise ? await answer : answer;
         if (found === undefined) continue;
-        const identity = typeof found === 'string' ? { id: found } : found;
-        return { ...identity, userId: `${policy.name}:${identity.id}` };
+        return typeof found === 'string'
+          ? { userId: `${policy.name}:${found}` }
+          : { userId: `${policy.name}:${found.id}`, profile: found.profile };
       } catch (error) {
         // Somebody else may know the credentials: one that is down keeps only its own users out.
         if (!(error instanceof BackendUnavailable)) throw error;
+        this.#batch?.failed.set(policy, error);
         failure ??= error;
       }
     }
@@ -100,52 +130,34 @@ export class Identities {
     return undefined;
   }
 
-  async #ask(
-    policy: AuthenticationPolicy,
-    { headers, clientAddress: address }: ServiceRequest,
-  ): Promise<string | Identity | undefined> {
-    const earlier = this.#failed.get(policy);
-    if (earlier !== undefined) throw earlier;
-    try {
-      return await policy.authenticate({ headers, address });
-    } catch (error) {
-      if (error instanceof BackendUnavailable) this.#failed.set(policy, error);
-      throw error;
-    }
-  }
-
-  /** What credentials are good for once is kept for no other request. */
-  async #findOnce(request: ServiceRequest, session: Session, path: string): Promise<Known | undefined> {
-    const { headers, method, body, clientAddress: address } = request;
-    for (const policy of this.#policies) {
-      const readBody = (): JsonValue | undefined => (body.isEmpty ? undefined : parseQuietly(body));
-      const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
-      if (found === undefined) continue;
-      session.onAbandon(found.giveBack);
-      return { id: found.id, userId: `${policy.name}:${found.id}` };
-    }
-    return undefined;
-  }
-
   async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
     if (known === undefined) return anonymous;
     this.#userId ??= known.userId;
     const { userId, profile } = known;
-    const given = this.#sources.length === 0 ? [] : await this.#askSources(userId, session.reader);
-    const readGroups = (): Promise<Iterable<string>> => session.reader.permission.getUserPrincipals(userId);
-    const caller = callerInGroups(userId, given, readGroups, profile);
-    return caller;
+    const given = this.#sources.length === 0 ? nobody : await this.#askSources(userId, session.reader);
+    return callerInGroups(userId, given, () => session.reader.permission.getUserPrincipals(userId), profile);
   }
 
   /** The entries of a batch see one state of groups; a request alone lets the backend look, along with everything else. */
   #complete(caller: Caller): Caller | Promise<Caller> {
-    return this.#isBatch ? completeCaller(caller) : caller;
+    return this.#batch !== undefined ? completeCaller(caller) : caller;
   }
 
   async #askSources(userId: string, reader: Reader): Promise<readonly string[]> {
     const given = await Promise.all(this.#sources.map((source) => source(userId, reader)));
     return given.flatMap((principals) => [...principals]);
   }
+}
+
+/** What credentials are good for once is kept for no other request. */
+async function authenticateOnce(
+  policy: AuthenticationPolicy,
+  { headers, method, body, clientAddress: address }: ServiceRequest,
+  path: string,
+): Promise<{ readonly known: Known; readonly giveBack: () => Promise<void> } | undefined> {
+  const readBody = (): JsonValue | undefined => (body.isEmpty ? undefined : parseQuietly(body));
+  const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
+  return found && { known: { userId: `${policy.name}:${found.id}` }, giveBack: found.giveBack };
 }
 
 /** A body that is no JSON is for the handler to refuse. */

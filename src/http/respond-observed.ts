@@ -33,9 +33,7 @@ async function observed(
     return new AnsweredOuterRequest(request, answer.response, answer, startedAt);
   };
   const { method, headers } = request;
-  const answered = await (observer.enclose === undefined
-    ? work()
-    : observer.enclose({ kind: 'request', method, headers }, work));
+  const answered = await (observer.enclose?.({ kind: 'request', method, headers }, work) ?? work());
   observer.observe(answered);
   return answered.response;
 }

@@ -2,7 +2,6 @@
 // says that it lost a race.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../contracts/errors.ts';
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
@@ -10,24 +9,20 @@ import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { Identities, type PrincipalSource } from './identity.ts';
+import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
 
-export interface RunnerOptions {
+export interface RunnerOptions extends IdentitySources {
   readonly dispatcher: Dispatcher;
   readonly stores: Stores;
   /** Who hears of what requests do. */
   readonly subscribers: Subscribers;
-  readonly policies: readonly AuthenticationPolicy[];
-  readonly principals: readonly PrincipalSource[];
   readonly logger: Logger;
   /** Who looks on, if anybody does. */
   readonly observer?: Observer | undefined;
 }
 
-/** So many that a deletion gets its turn among many writers; together they wait for a few seconds at most. */
-const maxAttempts = 40;
-const maxPauseMs = 256;
+const maxAttempts = 8;
 
 export interface Answer {
   readonly response: ServiceResponse;
@@ -40,8 +35,10 @@ export interface Answer {
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
 export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const answer = await runUntilAnswered(options, request);
+  const released = request.body.release();
+  if (released === undefined) return answer;
   try {
-    await request.body.release();
+    await released;
   } catch (error) {
     options.logger.error({ err: error, rid: request.id }, 'What a request left behind could not be removed');
   }
@@ -49,19 +46,19 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 }
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
-  const { dispatcher, stores, subscribers, policies, principals, logger, observer } = options;
+  const { dispatcher, stores, subscribers, logger, observer } = options;
   let contended: readonly ListKey[] = [];
   // What was not as expected is done under locks from the start.
   let isFirst = true;
   for (let attempt = 1; ;) {
     const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
     isFirst = false;
-    const identities = new Identities(policies, principals);
+    const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
       const dispatched = await dispatcher.dispatch(request, { session, identities, note });
-      const response = await fireEvents(session, dispatched, logger);
-      await session.end(response.status < 500);
+      const response = session.hasEvents ? await fireEvents(session, dispatched, logger) : dispatched;
+      if (session.hasConsequences) await session.end(response.status < 500);
       return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
@@ -74,7 +71,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       // An attempt that has learned of another list does not count: a request can only touch so many.
       if (contended.length === known) attempt++;
       // Longer and more random each time, so that the parties to a race do not meet again.
-      await wait(Math.random() * Math.min(2 ** attempt, maxPauseMs));
+      await wait(Math.random() * 2 ** attempt);
     }
   }
 }
@@ -87,7 +84,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
  * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
  */
 async function fireEvents(session: Session, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
-  if (session.events.isEmpty || session.isDoomed || response.status >= 500) return response;
+  if (session.isDoomed || response.status >= 500) return response;
   const scope = { session, response };
   await session.events.fire(scope);
   for (const { name, handle } of session.events.takeAfter()) {

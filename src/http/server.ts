@@ -1,21 +1,20 @@
-// The shell around the service: Fastify listens, limits and times what clients send; each request becomes a value for
-// the runner, and the answer goes back as it is.
+// The shell around the service: Node's HTTP server listens, limits and times what clients send; each request becomes a
+// value for the runner, and the answer goes back as it is.
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
+import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { JsonLimits } from '../base/json.ts';
-import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
+import { pipeline } from 'node:stream/promises';
+import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { Connections } from './connections.ts';
-import { compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
+import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
+import { receiveBody, type BodyLimits } from './request-body.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
 
-export interface ServerOptions {
+export interface ServerOptions extends BodyLimits {
   readonly runner: RunnerOptions;
-  readonly json: JsonLimits;
-  readonly bodyLimitBytes: number;
   readonly headerLimitBytes: number;
   /** Seconds for the headers, for the whole request to arrive, for silence during it, and for an idle connection. */
   readonly headersTimeoutSeconds: number;
@@ -43,102 +42,116 @@ export interface HttpServer {
 
 /** A server that is ready to listen. */
 export function createServer(options: ServerOptions): HttpServer {
-  const server = createShell(options);
-  const connections = new Connections(server.server);
-  server.addHook('onSend', (_request, reply, _payload, done) => {
-    if (connections.areLeaving) reply.header('Connection', 'close');
-    done();
-  });
+  const shell = new Shell(options);
+  const { server } = shell;
   return {
-    listen: (address) => server.listen(address),
+    async listen({ host, port }) {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host, port }, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return addressOf(server);
+    },
     async close(lingerMs) {
-      connections.leave(lingerMs);
-      await server.close();
+      shell.connections.leave(lingerMs);
+      await new Promise<void>((resolve) => {
+        // A server that never listened says so, and is closed all the same.
+        server.close(() => {
+          resolve();
+        });
+      });
     },
   };
 }
 
-function createShell(options: ServerOptions): FastifyInstance {
-  const { trustedProxies, bodyLimitBytes, headerLimitBytes } = options;
-  const server = Fastify({
-    logger: false,
-    bodyLimit: bodyLimitBytes,
-    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    // Routing is the dispatcher's: the shell sees one address, whatever was asked for.
-    rewriteUrl: () => '/',
-    keepAliveTimeout: options.idleTimeoutSeconds * 1000,
-    requestTimeout: options.requestTimeoutSeconds * 1000,
-    connectionTimeout: options.silenceTimeoutSeconds * 1000,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    http: {
-      maxHeaderSize: headerLimitBytes,
+/** How the server can be reached from its own machine. */
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  if (family === 'IPv6') return `http://[${address === '::' ? '::1' : address}]:${port}`;
+  return `http://${address === '0.0.0.0' ? '127.0.0.1' : address}:${port}`;
+}
+
+class Shell {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly #options: ServerOptions;
+  readonly #isTrusted: IsTrusted;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#isTrusted = compileTrusted(options.trustedProxies);
+    const limits = {
+      keepAliveTimeout: options.idleTimeoutSeconds * 1000,
+      requestTimeout: options.requestTimeoutSeconds * 1000,
+      maxHeaderSize: options.headerLimitBytes,
       headersTimeout: options.headersTimeoutSeconds * 1000,
       // How often connections are looked at for these timeouts.
       connectionsCheckingInterval: Math.min(5000, options.headersTimeoutSeconds * 500),
       // Its absence is refused below, with the standard body.
       requireHostHeader: false,
-    },
-    clientErrorHandler: refuseBrokenRequest,
-  });
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  // Forms hold files: whoever takes them reads them as they arrive, and limits them.
-  server.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload));
-  const toRequest = requestReader(options);
-  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    answer(options, toRequest(request), request, reply);
-  server.all('/', handle);
-  server.setNotFoundHandler(handle);
-  server.setErrorHandler(async (error: { code?: string }, incoming, reply) => {
-    // The shell has demands on methods that nothing here serves; these are answered with 405 like all others.
-    const request = toRequest(incoming);
-    if (error.code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return answer(options, request, incoming, reply);
-    return send(reply, request, await respondWithRefusal(options.runner, request, translate(error)));
-  });
-  // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
-  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
-  return server;
-}
+    };
+    const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => void this.#serve(incoming, outgoing);
+    this.server = http.createServer(limits, serve);
+    this.server.setTimeout(options.silenceTimeoutSeconds * 1000);
+    this.server.on('clientError', refuseBrokenRequest);
+    // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
+    this.server.on('checkExpectation', serve);
+    this.connections = new Connections(this.server);
+  }
 
-async function answer(
-  options: ServerOptions,
-  request: ServiceRequest,
-  incoming: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const response = namesOneHost(incoming)
-    ? await respond(options.runner, request)
-    : await respondWithRefusal(options.runner, request, new ServiceError('badRequest'));
-  return send(reply, request, response);
-}
+  /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    try {
+      const request = this.#toRequest(incoming);
+      const { isLast, response } = await this.#answer(incoming, request);
+      await send(outgoing, request, response, isLast || this.connections.areLeaving);
+    } catch {
+      outgoing.destroy();
+    }
+  }
 
-function requestReader(options: ServerOptions): (incoming: FastifyRequest) => ServiceRequest {
-  const isTrusted = compileTrusted(options.trustedProxies);
-  return (incoming) => {
+  async #answer(
+    incoming: IncomingMessage,
+    bodiless: ServiceRequest,
+  ): Promise<{ response: ServiceResponse; isLast: boolean }> {
+    const { runner } = this.#options;
+    if (!namesOneHost(incoming)) {
+      return { response: await respondWithRefusal(runner, bodiless, new ServiceError('badRequest')), isLast: false };
+    }
+    let body: RequestBody;
+    try {
+      const received = receiveBody(incoming, this.#options);
+      body = received instanceof RequestBody ? received : await received;
+    } catch (error) {
+      // The rest of such a body is not waited for.
+      return { response: await respondWithRefusal(runner, bodiless, error), isLast: true };
+    }
+    return { response: await respond(runner, { ...bodiless, body }), isLast: false };
+  }
+
+  #toRequest(incoming: IncomingMessage): ServiceRequest {
     const headers = incoming.headers as Record<string, string | undefined>;
     return {
-      method: incoming.method,
-      target: decodeTarget(incoming.originalUrl),
+      method: incoming.method ?? '',
+      target: decodeTarget(incoming.url ?? ''),
       headers,
-      body: toRequestBody(incoming.body, options.json),
-      origin: originOf(options, isTrusted, incoming),
-      clientAddress: incoming.ip,
+      body: RequestBody.none,
+      origin: this.#originOf(incoming),
+      clientAddress: clientAddress(incoming, this.#isTrusted),
       id: requestId(headers['x-request-id']),
     };
-  };
-}
+  }
 
-/** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
-function originOf({ scheme, host }: ServerOptions, isTrusted: IsTrusted, incoming: FastifyRequest): string {
-  if (scheme !== undefined && host !== undefined) return `${scheme}://${host}`;
-  const said = isTrusted(incoming.socket.remoteAddress) ? readForwarded(incoming.raw.headers) : {};
-  return `${scheme ?? said.scheme ?? 'http'}://${host ?? said.host ?? hostOf(incoming)}`;
-}
-
-function toRequestBody(body: unknown, limits: JsonLimits): RequestBody {
-  if (Buffer.isBuffer(body)) return RequestBody.ofBytes(body, limits);
-  return body instanceof Readable ? RequestBody.ofStream(body) : RequestBody.none;
+  /** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
+  #originOf(incoming: IncomingMessage): string {
+    const { scheme, host } = this.#options;
+    if (scheme !== undefined && host !== undefined) return `${scheme}://${host}`;
+    const said = this.#isTrusted(incoming.socket.remoteAddress) ? readForwarded(incoming.headers) : {};
+    return `${scheme ?? said.scheme ?? 'http'}://${host ?? said.host ?? hostOf(incoming)}`;
+  }
 }
 
 const hostForm = /^[\w.~:[\]%-]*$/;
@@ -147,19 +160,20 @@ const hostForm = /^[\w.~:[\]%-]*$/;
  * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
  * part of addresses in answers.
  */
-function namesOneHost({ raw }: FastifyRequest): boolean {
-  if (!hostForm.test(raw.headers.host ?? '')) return false;
+function namesOneHost(incoming: IncomingMessage): boolean {
+  if (!hostForm.test(incoming.headers.host ?? '')) return false;
   let named = 0;
-  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
-    const name = raw.rawHeaders[i]!;
+  const { rawHeaders, httpVersionMajor, httpVersionMinor } = incoming;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
     if (name.length === 4 && name.toLowerCase() === 'host') named++;
   }
-  return named === 1 || (named === 0 && raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0);
+  return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
 }
 
 /** As the client names it; old clients name none and get the address they reached. */
-function hostOf({ raw, socket }: FastifyRequest): string {
-  const host = raw.headers.host ?? '';
+function hostOf({ headers, socket }: IncomingMessage): string {
+  const host = headers.host ?? '';
   return host === '' ? `${socket.localAddress}:${socket.localPort}` : host;
 }
 
@@ -174,26 +188,34 @@ function decodeTarget(url: string): string {
   return Buffer.from(url, 'latin1').toString('utf8');
 }
 
-function send(reply: FastifyReply, { id }: ServiceRequest, { status, headers, body }: ServiceResponse): FastifyReply {
-  reply.code(status).header('X-Request-Id', id);
+/** Sends the answer; resolves once nothing is left to be done for it. */
+async function send(
+  outgoing: ServerResponse,
+  { id }: ServiceRequest,
+  { status, headers, body }: ServiceResponse,
+  isLast: boolean,
+): Promise<void> {
+  const isEmpty = status === 304 || status === 204;
+  const head: (string | string[])[] = ['X-Request-Id', id];
   for (const name in headers) {
     if (status === 304 && name === 'Content-Type') continue;
-    reply.header(name, headers[name]);
+    head.push(name, headers[name] as string | string[]);
   }
-  if (status === 304 || status === 204) return reply.send('');
-  return reply.send(typeof body === 'string' || body instanceof Uint8Array ? body : Readable.from(body));
-}
-
-const shellErrors: Readonly<Record<string, ErrorKey>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'requestTooLarge',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'badRequest',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
-  ECONNRESET: 'badRequest',
-};
-
-function translate(error: { code?: string }): unknown {
-  const key = shellErrors[error.code ?? ''];
-  return key === undefined ? error : new ServiceError(key, { cause: error });
+  if (isLast) head.push('Connection', 'close');
+  if (isEmpty) {
+    outgoing.writeHead(status, head).end();
+  } else if (typeof body === 'string') {
+    const bytes = Buffer.byteLength(body);
+    head.push('Content-Length', String(bytes));
+    // What is ASCII takes a shorter way to the socket.
+    outgoing.writeHead(status, head).end(body, bytes === body.length ? 'latin1' : 'utf8');
+  } else if (body instanceof Uint8Array) {
+    head.push('Content-Length', String(body.byteLength));
+    outgoing.writeHead(status, head).end(body);
+  } else {
+    outgoing.writeHead(status, head);
+    await pipeline(Readable.from(body), outgoing);
+  }
 }
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {

@@ -3,6 +3,7 @@
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
@@ -121,16 +122,6 @@ function* select<T extends StoredEntry>(
     if (entry === undefined || entry.lastModified < range.low || entry.lastModified > range.high) continue;
     if (matches(entry, filters)) yield entry;
   }
-}
-
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const { field, ...test } of filters) {
-    if (field.path.length !== 1 || field.path[0] !== 'id') continue;
-    if (test.operator === 'eq') return typeof test.value === 'string' ? [test.value] : [];
-    if (test.operator === 'in') return test.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
 }
 
 function* walk<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange, descending: boolean): Iterable<T> {

@@ -8,6 +8,7 @@ import type {
   LockedState,
   NewObject,
   Page,
+  PurgeOptions,
   Restoration,
   StorageBackend,
   StorageReader,
@@ -183,15 +184,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     });
   }
 
-  purgeDeleted(
-    options: {
-      readonly kind?: string;
-      readonly parent?: string;
-      readonly before?: number;
-      readonly maxRetained?: number;
-      readonly limit?: number;
-    } = {},
-  ): Promise<number> {
+  purgeDeleted(options: PurgeOptions = {}): Promise<number> {
     const { kind, parent, before, maxRetained, limit = Infinity } = options;
     return this.run(() => {
       if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');

@@ -1,11 +1,12 @@
 // What a query selects from one list, as SQL: the source rows (a stretch of timestamps, or a set of ids) and the
 // conditions on them. Scans walk the source in windows, so that no statement runs for long.
 import type { Filter, Selection } from '../../core/query/ast.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { liveCondition, tombstoneCondition } from './filter-sql.ts';
 import type { Condition } from './filter-terms.ts';
 import type { Steps } from './steps.ts';
-import { isIdField, splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
+import { splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
 /** Index entries that one statement of a scan looks at; a few milliseconds at most. */
 export const windowRows = 1000;
@@ -40,16 +41,6 @@ export function compileSelection(list: number, selection: Selection, includeDele
   const ofTombstones = includeDeleted ? tombstoneCondition(rest) : 'never';
   if (ofTombstones !== 'never') tables.push({ table: 'tombstones', condition: ofTombstones });
   return { list, filters: selection.filters, range, ids: ids && [...new Set(ids)], tables };
-}
-
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const filter of filters) {
-    if (!isIdField(filter.field)) continue;
-    if (filter.operator === 'eq') return typeof filter.value === 'string' ? [filter.value] : [];
-    if (filter.operator === 'in') return filter.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
 }
 
 /** `FROM … WHERE …` for the rows of one table in a window, the rows being `e`. */

@@ -2,11 +2,18 @@
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  Deletion,
+  LockedState,
+  NewObject,
+  PurgeOptions,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';

@@ -45,11 +45,22 @@ export function isTombstone(entry: StoredEntry): entry is Tombstone {
   return !(entry instanceof StoredObject);
 }
 
+/** Ids that are their own JSON text between quotes, as almost all are. */
+const plainId = /^[\w-]*$/;
+
 /** JSON text of the object or tombstone as clients see it, `id` and `last_modified` included. */
 export function formatEntry(entry: StoredEntry): string {
-  const own = `"id":${JSON.stringify(entry.id)},"last_modified":${entry.lastModified}`;
+  const id = plainId.test(entry.id) ? `"${entry.id}"` : JSON.stringify(entry.id);
+  const own = `"id":${id},"last_modified":${entry.lastModified}`;
   if (isTombstone(entry)) return `{${own},"deleted":true}`;
   return entry.text === '{}' ? `{${own}}` : `${entry.text.slice(0, -1)},${own}}`;
+}
+
+/** The same of several, one after the other with commas between them. */
+export function formatEntries(entries: readonly StoredEntry[]): string {
+  let text = '';
+  for (const entry of entries) text += text === '' ? formatEntry(entry) : `,${formatEntry(entry)}`;
+  return text;
 }
 
 /** The object or tombstone as clients see it, as a value. */

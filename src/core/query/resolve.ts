@@ -34,7 +34,9 @@ export interface QueryLimits {
   readonly maxSortKeys?: number | undefined;
 }
 
-export interface QueryOptions extends ListTraits, QueryLimits {
+export interface QueryOptions {
+  readonly traits: ListTraits;
+  readonly limits: QueryLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   /** Key that page tokens must be authenticated with. */
@@ -61,41 +63,46 @@ const storedTextFields: readonly string[] = ['id'];
  * @throws ServiceError invalidParameters with everything that is wrong, the issues of the first look included
  */
 export function resolveQuery(parameters: ListParameters, options: QueryOptions): ListQuery {
+  const { traits, limits } = options;
   const issues: Issue[] = [...parameters.issues];
   const asked = resolveFilters(parameters, options, issues);
   const sort = resolveSort(parameters.sort, options, issues);
-  const projection = readProjection(parameters.fields, options, issues);
-  const requiredFields = options.uniqueFields ?? storedUniqueFields;
+  const projection = readProjection(parameters.fields, traits, issues);
+  const requiredFields = traits.uniqueFields ?? storedUniqueFields;
   const { token: text } = parameters;
   const token = text === undefined ? undefined : parseToken(text, sort, { requiredFields, key: options.tokenKey });
   if (text !== undefined && token === undefined) issues.push(issueOf(null, 'the page token is not valid here'));
   if (issues.length > 0) throw invalidParameters(issues);
-  const filters = options.ignoreTimestamps ? asked.filter(({ field }) => !isTimestamp(field)) : asked;
+  const filters = traits.ignoreTimestamps ? asked.filter(({ field }) => !isTimestamp(field)) : asked;
   return {
     filters,
     includeDeleted: filters.some(({ field }) => isTimestamp(field)),
     sort,
-    limit: effectiveLimit(parameters.limit, options),
+    limit: effectiveLimit(parameters.limit, limits),
     after: token?.position,
     token,
     projection,
   };
 }
 
-function resolveFilters(parameters: ListParameters, options: QueryOptions, issues: Issue[]): readonly Filter[] {
+function resolveFilters(
+  parameters: ListParameters,
+  { traits, limits, now }: QueryOptions,
+  issues: Issue[],
+): readonly Filter[] {
   const filters: Filter[] = [];
   const { since, before } = parameters;
   if (since !== undefined) filters.push({ field: lastModifiedField, operator: 'gt', value: since });
   for (const value of before) filters.push({ field: lastModifiedField, operator: 'lt', value });
-  const maxFilters = options.maxFilters ?? defaultMaxFilters;
+  const maxFilters = limits.maxFilters ?? defaultMaxFilters;
   if (parameters.filters.length > maxFilters) {
     issues.push(issueOf(null, `more than ${maxFilters} filters`));
     return filters;
   }
   const filterOptions = {
-    now: options.now,
-    textFields: options.textFields ?? storedTextFields,
-    allows: options.knownFields === undefined && options.hiddenFields === undefined ? undefined : allowsOf(options),
+    now,
+    textFields: traits.textFields ?? storedTextFields,
+    allows: traits.knownFields === undefined && traits.hiddenFields === undefined ? undefined : allowsOf(traits),
   };
   for (const [name, value] of parameters.filters) {
     const parsed = parseFilter(name, value, filterOptions);
@@ -113,14 +120,14 @@ function allowsOf(traits: ListTraits): (field: Field, operator: Filter['operator
 
 const signAndField = /^([-+ ]?)([\p{L}\p{N}_.]+)$/u;
 
-function resolveSort(text: string | undefined, options: QueryOptions, issues: Issue[]): readonly SortKey[] {
-  const { tieBreakers = newestFirst, uniqueFields = storedUniqueFields } = options;
+function resolveSort(text: string | undefined, { traits, limits }: QueryOptions, issues: Issue[]): readonly SortKey[] {
+  const { tieBreakers = newestFirst, uniqueFields = storedUniqueFields, ignoreTimestamps } = traits;
   if (text === undefined) return upToUnique(tieBreakers, uniqueFields);
   const keys: SortKey[] = [];
   const names = new Set<string>();
   // Only the first key of a name decides anything.
   const add = (key: SortKey): void => {
-    if (names.has(key.field.name) || (options.ignoreTimestamps && isTimestamp(key.field))) return;
+    if (names.has(key.field.name) || (ignoreTimestamps && isTimestamp(key.field))) return;
     names.add(key.field.name);
     keys.push(key);
   };
@@ -128,10 +135,10 @@ function resolveSort(text: string | undefined, options: QueryOptions, issues: Is
     const match = signAndField.exec(part);
     if (match === null) continue;
     const field = parseField(match[2]!);
-    if (isKnown(field, options)) add({ field, direction: match[1] === '-' ? 'descending' : 'ascending' });
+    if (isKnown(field, traits)) add({ field, direction: match[1] === '-' ? 'descending' : 'ascending' });
     else issues.push(issueOf(null, `objects of this list have no field ${field.name} to sort by`));
   }
-  const maxSortKeys = options.maxSortKeys ?? defaultMaxSortKeys;
+  const maxSortKeys = limits.maxSortKeys ?? defaultMaxSortKeys;
   if (keys.length > maxSortKeys) issues.push(issueOf(null, `more than ${maxSortKeys} sort keys`));
   for (const key of tieBreakers) add(key);
   return upToUnique(keys, uniqueFields);

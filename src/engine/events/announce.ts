@@ -11,7 +11,7 @@ import type { Scope } from '../scope.ts';
 export function announceChanges(scope: Scope, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
   const [first] = changes;
-  if (first === undefined || !context.session.events.wants(kind.name, first.action)) return;
+  if (first === undefined || !context.session.hears(kind.name, first.action)) return;
   const newest = changes.reduce((highest, change) => Math.max(highest, change.new.lastModified), clock ?? 0);
   const { action } = first;
   const { path, ids, request, caller } = context;
@@ -19,11 +19,16 @@ export function announceChanges(scope: Scope, clock: number | undefined, changes
   context.session.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
 }
 
-/** Queues the event of a read. */
+/** Whether anybody wants to know of reads of this kind; mostly nobody does, and nothing has to be put together. */
+export function isReadHeard({ kind, context }: Scope): boolean {
+  return context.session.hears(kind.name, 'read');
+}
+
+/** Queues the event of a read, for those who want to know. */
 export async function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> {
+  if (!isReadHeard(scope)) return;
   const { kind, context, list } = scope;
   const { session, path, ids, request, caller } = context;
-  if (!session.events.wants(kind.name, 'read')) return;
   const timestamp = clock ?? (await session.reader.storage.resourceTimestamp(list)) ?? 0;
   const { userId } = caller;
   session.events.add({ action: 'read', kind: kind.name, list, timestamp, path, ids, userId, request, entries });

@@ -1,5 +1,4 @@
 // The events of one unit of work: collected while requests are handled, merged, and fired at its end.
-import type { Action } from '../../core/events/payload.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
 import type { Session } from '../session.ts';
@@ -41,11 +40,6 @@ export class EventQueue {
    */
   get current(): readonly ResourceEvent[] {
     return this.#current;
-  }
-
-  /** Whether anybody listens to this; what nobody listens to need not be put together. */
-  wants(kind: string, action: Action): boolean {
-    return this.#subscribers.wants(kind, action);
   }
 
   /** Adds an event, or its objects to the one of the same list and action. */

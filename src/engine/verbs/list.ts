@@ -1,16 +1,16 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
-import { entryValue, formatEntry, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Page } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Field } from '../../core/query/ast.ts';
+import type { Field, PageQuery } from '../../core/query/ast.ts';
 import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
-import { announceRead } from '../events/announce.ts';
+import { announceRead, isReadHeard } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
@@ -40,7 +40,12 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   requireNoIssues(scope);
 
-  const headers = { ...(await cacheControl(scope)), ...deprecationHeaders(parameters, options) };
+  const caching = cacheControl(scope);
+  const headers = Object.assign(
+    {},
+    caching instanceof Promise ? await caching : caching,
+    deprecationHeaders(parameters, options),
+  );
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
     const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
@@ -88,8 +93,7 @@ function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | un
 }
 
 function readListQuery({ kind, context, options }: Scope, parameters: ListParameters): ListQuery {
-  const { hiddenFields, traits } = kind.declaration;
-  return readQuery(parameters, context, options, { ...traits, hiddenFields });
+  return readQuery(parameters, context, options, kind.traits);
 }
 
 async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
@@ -116,7 +120,7 @@ async function countList(
   const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
   return {
     status: 200,
-    headers: { ...timestampHeaders(timestamp), ...headers, 'Total-Objects': total, 'Total-Records': total },
+    headers: { ...timestampHeaders(timestamp, headers), 'Total-Objects': total, 'Total-Records': total },
     body: '',
   };
 }
@@ -128,16 +132,18 @@ async function readPage(
   { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | undefined },
 ): Promise<ServiceResponse> {
   const { list, context, options } = scope;
-  let page = firstPage ?? (await context.session.reader.storage.listAll(list, { ...query, ids }));
+  const { storage } = context.session.reader;
+  const selected: PageQuery = ids === undefined ? query : { ...query, ids };
+  let page = firstPage ?? (await storage.listAll(list, selected));
   if (page.timestamp === undefined) {
     // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
     await requireTimestamp(scope);
-    page = await context.session.reader.storage.listAll(list, { ...query, ids });
+    page = await context.session.reader.storage.listAll(list, selected);
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
-  const all: ResponseHeaders = { ...timestampHeaders(timestamp), ...headers };
+  const all = timestampHeaders(timestamp, headers);
   const entries = fittingEntries(page.entries);
-  await announceRead(scope, entries, timestamp);
+  if (isReadHeard(scope)) await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   if (more && last !== undefined) {
@@ -146,7 +152,7 @@ async function readPage(
     const next = { sort, limit, position: positionOf(last, sort), offset };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${formatEntries(scope, entries, query).join(',')}]}` };
+  return { status: 200, headers: all, body: `{"data":[${formatPage(scope, entries, query)}]}` };
 }
 
 /** A page ends early where its text would become too long for one answer; there is always one entry on it. */
@@ -161,11 +167,11 @@ function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[]
   return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
-function formatEntries(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): readonly string[] {
+function formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): string {
   const shown =
     scope.kind.declaration.present === undefined
       ? entries
       : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
-  if (projection === undefined) return shown.map(formatEntry);
-  return shown.map((entry) => formatJson(project(entryValue(entry), projection)));
+  if (projection === undefined) return formatEntries(shown);
+  return shown.map((entry) => formatJson(project(entryValue(entry), projection))).join(',');
 }

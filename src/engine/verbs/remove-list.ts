@@ -3,7 +3,7 @@ import { formatEntry } from '../../core/objects/stored.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
-import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
+import type { ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
@@ -43,8 +43,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (orphaned !== undefined) throw orphaned;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const { hiddenFields, traits } = kind.declaration;
-  const query = readQuery(parameters, context, options, { ...traits, hiddenFields });
+  const query = readQuery(parameters, context, options, kind.traits);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { filters, sort, after, limit } = query;
@@ -52,10 +51,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
-  const headers: ResponseHeaders = {
-    ...timestampHeaders(newest === 0 ? timestamp : newest),
-    ...deprecationHeaders(parameters, options),
-  };
+  const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
   const last = deletions.at(-1);
   if (more && last !== undefined) {
     const nonce = newNonce();

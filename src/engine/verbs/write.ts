@@ -113,7 +113,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
 export function canWriteAlone({ kind, context, isOnlyWrite = false }: Scope, action: Action): boolean {
   const { session } = context;
   if (!isOnlyWrite || !session.canWriteAlone) return false;
-  return kind.declaration.afterChange === undefined && !session.events.wants(kind.name, action);
+  return kind.declaration.afterChange === undefined && !session.hears(kind.name, action);
 }
 
 /** Writes to an object of the list in one step; returns its timestamp. */

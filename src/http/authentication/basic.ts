@@ -1,17 +1,30 @@
 // The Basic policy: any credentials are a user, and the user id is derived from them with the secret of the service,
 // so that a changed password is another user. There are no accounts behind it.
 import { createHmac } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+
+/** How many users are remembered, the most recent ones. */
+const maxKnown = 1000;
 
 /** `basicauth:` + hex(HMAC-SHA256(secret, "user:password")), the id existing deployments give the same credentials. */
 export function basicPolicy({ name, parameter, secret }: PolicyContext): AuthenticationPolicy {
   const realm = parameter('realm') ?? 'Realm';
+  // The same credentials are the same user for as long as the service runs, and clients send them with each request.
+  const known = new LRUCache<string, string>({ max: maxKnown });
   return {
     name,
     challenge: `Basic realm="${realm}"`,
-    authenticate({ headers }) {
-      const credentials = parseBasic(headers['authorization']);
-      return Promise.resolve(credentials === undefined ? undefined : basicUserId(secret, credentials));
+    authenticate({ headers: { authorization } }) {
+      if (authorization === undefined) return undefined;
+      let userId = known.get(authorization);
+      if (userId === undefined) {
+        const credentials = parseBasic(authorization);
+        if (credentials === undefined) return undefined;
+        userId = basicUserId(secret, credentials);
+        known.set(authorization, userId);
+      }
+      return userId;
     },
   };
 }

@@ -55,7 +55,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   const query = readQuery(parameters, context, host.engine, traits);
   const entries = await findEntries(context.session.reader);
   const timestamp = newestOf(entries) ?? context.now;
-  const headers = { ...timestampHeaders(timestamp), ...caching };
+  const headers = timestampHeaders(timestamp, caching);
   // Existing clients read the body whatever the status.
   if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };
   requireMatch(preconditions, timestamp);

@@ -2,7 +2,7 @@
 // which needs no call; then the provider is asked about the user.
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
-import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+import type { Authenticated, AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { fetchUserInfo } from '../../http/authentication/bearer.ts';
 import { RemoteServer } from '../../http/authentication/remote-server.ts';
@@ -82,7 +82,7 @@ export class Provider implements AuthenticationPolicy {
     headers,
   }: {
     readonly headers: Readonly<Record<string, string | undefined>>;
-  }): ReturnType<AuthenticationPolicy['authenticate']> {
+  }): Promise<Authenticated> {
     const token = parseToken(headers['authorization'], this.parameters.header_type);
     if (token === undefined || this.#isOfAnother(token)) return undefined;
     return this.#tokens.find(token, () => this.#verify(token));

@@ -5,23 +5,28 @@ import { ServiceError, type Issue } from '../../../src/core/errors.ts';
 import { formatToken } from '../../../src/core/query/page-token.ts';
 import { parseParameters } from '../../../src/core/query/parameters.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { resolveQuery, type ListQuery, type QueryOptions } from '../../../src/core/query/resolve.ts';
+import {
+  resolveQuery,
+  type ListQuery,
+  type ListTraits,
+  type QueryLimits,
+  type QueryOptions,
+} from '../../../src/core/query/resolve.ts';
 
 const now = 1_795_235_546_771;
 const tooLate = String(now + 24 * 60 * 60 * 1000);
-const defaults: QueryOptions = { now, maxFetchSize: 10_000 };
+type Options = Partial<ListTraits & QueryLimits & Pick<QueryOptions, 'tokenKey'>>;
 const pairsOf = (query: string): [string, string][] => [...new URLSearchParams(query)];
 
-function resolve(query: string | [string, string][], options: Partial<QueryOptions> = {}): ListQuery {
+function resolve(query: string | [string, string][], options: Options = {}): ListQuery {
   const pairs = typeof query === 'string' ? pairsOf(query) : query;
-  return resolveQuery(parseParameters(pairs, { now, use: 'list' }), { ...defaults, ...options });
+  const limits = { maxFetchSize: 10_000, ...options };
+  const { tokenKey } = options;
+  return resolveQuery(parseParameters(pairs, { now, use: 'list' }), { traits: options, limits, now, tokenKey });
 }
 
 /** The filters of a query string, as `field operator value`. */
-function filtersOf(
-  query: string | [string, string][],
-  options: Partial<QueryOptions> = {},
-): readonly (readonly unknown[])[] {
+function filtersOf(query: string | [string, string][], options: Options = {}): readonly (readonly unknown[])[] {
   return resolve(query, options).filters.map((filter) => {
     const { field, operator, ...rest } = filter;
     return [field.name, operator, ...Object.values(rest)];
@@ -29,7 +34,7 @@ function filtersOf(
 }
 
 /** What a query string is refused for. */
-function issuesOf(query: string | [string, string][], options: Partial<QueryOptions> = {}): readonly Issue[] {
+function issuesOf(query: string | [string, string][], options: Options = {}): readonly Issue[] {
   try {
     resolve(query, options);
   } catch (error) {
@@ -39,10 +44,10 @@ function issuesOf(query: string | [string, string][], options: Partial<QueryOpti
   return [];
 }
 
-const namesOf = (query: string | [string, string][], options: Partial<QueryOptions> = {}): Issue['name'][] =>
+const namesOf = (query: string | [string, string][], options: Options = {}): Issue['name'][] =>
   issuesOf(query, options).map(({ name }) => name);
 
-const sortOf = (query: string, options: Partial<QueryOptions> = {}): string =>
+const sortOf = (query: string, options: Options = {}): string =>
   resolve(query, options)
     .sort.map(({ field, direction }) => (direction === 'descending' ? '-' : '') + field.name)
     .join(',');
@@ -342,7 +347,7 @@ describe('a list with known fields', () => {
 
 describe('a list without timestamps', () => {
   const uri = parseField('uri');
-  const options: Partial<QueryOptions> = {
+  const options: Options = {
     knownFields: ['uri', 'id', 'bucket_id'],
     arrayFields: ['permissions'],
     uniqueFields: ['uri'],

@@ -1,0 +1,49 @@
+// Does it matter in how many groups a user is, and how many objects are shared with somebody? The same request by users
+// who have ten and by users who have 100,000.
+import { contest, ratioOf } from './lib/contest.mjs';
+import { headers } from './lib/client.mjs';
+import { recordId, records, user } from './lib/data.mjs';
+import { formatCount, formatRate } from './lib/rows.mjs';
+
+export const title = 'authorisation of one GET';
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
+export async function* run(bench) {
+  const count = bench.size.isShort ? 1000 : 100_000;
+  const plan = {
+    records: count,
+    groups: { fewGroups: 10, manyGroups: count },
+    shared: { fewShares: 10, manyShares: count },
+  };
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
+    const program = await bench.server(backend, plan);
+    // The first record is shared with both.
+    const load = { program, requests: [{ path: `/v1${records}/${recordId(0)}` }], expected: [200] };
+    const contestants = ['fewGroups', 'manyGroups', 'fewShares', 'manyShares'].map((name) => ({
+      ...load,
+      name,
+      headers: { ...headers, authorization: user(name).authorization },
+    }));
+    const figures = await contest(bench, contestants, { rounds: Math.min(3, bench.size.rounds), seconds: 1 });
+    for (const [name, what] of [
+      ['Groups', 'memberships of the user'],
+      ['Shares', 'objects shared with the user'],
+    ]) {
+      const few = figures.get(`few${name}`);
+      const many = figures.get(`many${name}`);
+      if (few === undefined || many === undefined) continue;
+      yield {
+        question: `${title}, ${what}`,
+        backend,
+        ours: `${formatCount(count)}: ${formatRate(many.perSecond)}`,
+        beside: `10: ${formatRate(few.perSecond)}`,
+        value: ratioOf(few, many),
+        unit: '× the time',
+        target: { atMost: 1.5 },
+        latency: many,
+        cpu: `${many.cpuMicros.toFixed(0)} (ten ${few.cpuMicros.toFixed(0)})`,
+      };
+    }
+    await bench.stop(program);
+  }
+}

@@ -1,0 +1,43 @@
+// How much is won by creating 25 records with one batch, and not with 25 requests?
+import { contest, ratioOf } from './lib/contest.mjs';
+import { attributes, records } from './lib/data.mjs';
+import { countRecords, headers } from './lib/client.mjs';
+import { formatRate } from './lib/rows.mjs';
+
+export const title = 'batch of 25 creates, records';
+const perBatch = 25;
+const path = `/v1${records}`;
+const data = { data: attributes(1) };
+const single = [{ method: 'POST', path, body: JSON.stringify(data) }];
+const requests = Array.from({ length: perBatch }, () => ({ method: 'POST', path: records, body: data }));
+const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) }];
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
+export async function* run(bench) {
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
+    const program = await bench.server(backend, { records: 0 });
+    const figures = await contest(bench, [
+      { name: 'single', program, headers, requests: single, expected: [201] },
+      { name: 'batch', program, headers, requests: batch, expected: [200] },
+    ]);
+    const ofSingle = figures.get('single');
+    const ofBatch = figures.get('batch');
+    if (ofSingle === undefined || ofBatch === undefined) continue;
+    // The answer to a batch is a success whatever became of its entries.
+    const expected = ofSingle.answers + ofBatch.answers * perBatch;
+    const created = await countRecords(program.url, path);
+    if (created < expected) throw new Error(`of ${expected} records ${created} were created`);
+    await bench.stop(program);
+    const hasTarget = backend === 'sqlite' || backend === 'postgresql';
+    yield {
+      question: title,
+      backend,
+      ours: formatRate(ofBatch.perSecond * perBatch),
+      beside: `single ${formatRate(ofSingle.perSecond)}`,
+      value: ratioOf(ofBatch, ofSingle) * perBatch,
+      ...(hasTarget ? { target: { atLeast: 5 } } : {}),
+      latency: ofBatch,
+      cpu: `${(ofBatch.cpuMicros / perBatch).toFixed(0)} a record (single ${ofSingle.cpuMicros.toFixed(0)})`,
+    };
+  }
+}

@@ -1,0 +1,12 @@
+// A plugin that fills the memory backend before the server listens: nobody else can reach into the process.
+import process from 'node:process';
+import { definePlugin } from '../../dist/index.js';
+import { fill } from './data.mjs';
+
+export default definePlugin({
+  name: 'bench-fill',
+  async setup(host) {
+    await fill(host.stores, JSON.parse(process.env['BENCH_PLAN'] ?? '{}'));
+    return {};
+  },
+});

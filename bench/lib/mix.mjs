@@ -1,0 +1,28 @@
+// A day in the life of a server, in small: mostly reads and polls, some writes, now and then a batch or a deletion. None
+// of it may fail, whatever the order.
+import { attributes, bucket, recordId, records } from './data.mjs';
+
+const path = `/v1${records}`;
+// What is created and deleted has a list of its own, so that nobody asks for what is gone.
+const brief = `${bucket}/collections/list0/records`;
+
+/** Requests in a fixed order that looks like none. @param {number} size records in the list @returns {import('./load.mjs').Request[]} */
+export function mixedRequests(size) {
+  // Nothing is as new as what comes in an hour.
+  const since = encodeURIComponent(`"${Date.now() + 3_600_000}"`);
+  const body = JSON.stringify({ data: attributes(1) });
+  const batch = Array.from({ length: 10 }, () => ({ method: 'POST', path: brief, body: { data: attributes(1) } }));
+  return Array.from({ length: 500 }, (_, n) => {
+    const kind = (n * 37) % 100;
+    const id = recordId((n * 104_729) % size);
+    if (kind < 50) return { path: `${path}/${id}` };
+    if (kind < 70) return { path: `${path}?_since=${since}` };
+    if (kind < 80) return { path: `${path}?_limit=50` };
+    if (kind < 83) return { method: 'HEAD', path: `${path}?_limit=1` };
+    if (kind < 93) return { method: 'POST', path: `/v1${brief}`, body };
+    if (kind < 97) return { method: 'PUT', path: `${path}/${id}`, body };
+    if (kind < 98) return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: batch }) };
+    // As many as are created.
+    return { method: 'DELETE', path: `/v1${brief}?_limit=10` };
+  });
+}

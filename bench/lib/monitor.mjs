@@ -1,0 +1,54 @@
+// Loaded into a server with `--import`: writes once a second how long its event loop was late, how long garbage was
+// collected, and how much memory it has, to the file that BENCH_MONITOR names.
+import { renameSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import process from 'node:process';
+
+/**
+ * @typedef {object} Health
+ * @property {number} delayP50 milliseconds that the event loop was late
+ * @property {number} delayP99
+ * @property {number} delayP999
+ * @property {number} delayMax
+ * @property {number} pauses of garbage collection
+ * @property {number} pauseMs in all
+ * @property {number} longestPauseMs
+ * @property {number} heapMiB in use
+ * @property {number} residentMiB
+ */
+
+const file = process.env['BENCH_MONITOR'];
+if (file !== undefined && process.argv.includes('start')) {
+  const resolutionMs = 5;
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  let pauses = 0;
+  let pauseMs = 0;
+  let longestPauseMs = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) {
+      pauses++;
+      pauseMs += duration;
+      longestPauseMs = Math.max(longestPauseMs, duration);
+    }
+  }).observe({ entryTypes: ['gc'] });
+  const late = (/** @type {number} */ nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolutionMs);
+  setInterval(() => {
+    const { heapUsed, rss } = process.memoryUsage();
+    /** @type {Health} */
+    const health = {
+      delayP50: late(delay.percentile(50)),
+      delayP99: late(delay.percentile(99)),
+      delayP999: late(delay.percentile(99.9)),
+      delayMax: late(delay.max),
+      pauses,
+      pauseMs,
+      longestPauseMs,
+      heapMiB: heapUsed / 2 ** 20,
+      residentMiB: rss / 2 ** 20,
+    };
+    // Nobody reads half of it.
+    writeFileSync(`${file}.new`, JSON.stringify(health));
+    renameSync(`${file}.new`, file);
+  }, 500).unref();
+}

@@ -1,0 +1,42 @@
+// What the system knows of a process: the processor time it took, and its memory. Zero where there is no `/proc`.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+const ticksPerSecond = 100;
+
+/** Processor time of a process and its children, in seconds. @param {number} pid @returns {number} */
+export function cpuSeconds(pid) {
+  return family(pid).reduce((sum, each) => sum + cpuOf(each), 0);
+}
+
+/** @param {number} pid */
+function cpuOf(pid) {
+  const fields = statOf(pid);
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
+/** Resident memory of a process and its children, in MiB. @param {number} pid @returns {number} */
+export function residentMiB(pid) {
+  const kilobytes = family(pid).map((each) => {
+    const file = `/proc/${each}/status`;
+    return existsSync(file) ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) : 0;
+  });
+  return kilobytes.reduce((a, b) => a + b, 0) / 1024;
+}
+
+/** @param {number} pid @returns {number[]} */
+function family(pid) {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(file)) return [pid];
+  return [pid, ...readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number).flatMap(family)];
+}
+
+/** Fields after the name in parentheses, which may hold anything. @param {number} pid @returns {string[]} */
+function statOf(pid) {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Whether the system tells. */
+export const hasProcessFigures = existsSync('/proc') && readdirSync('/proc').includes('self');

@@ -1,0 +1,18 @@
+// The questions in the order in which they are asked; each is a file of this name in the folder above.
+
+/** @type {readonly string[]} */
+export const questions = [
+  'get-one',
+  'poll',
+  'post-one',
+  'list-100',
+  'batch-25',
+  'growth',
+  'filter-sort',
+  'authorisation',
+  'delete-large',
+  'load',
+  'start-and-memory',
+  'workers',
+  'mixed',
+];

@@ -1,0 +1,54 @@
+// Writes the results of a reference run to a file of the project.
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { describeMachine } from './machine.mjs';
+import { formatRow, heading, isMet } from './rows.mjs';
+
+const file = fileURLToPath(new URL('../RESULTS.md', import.meta.url));
+
+/**
+ * @param {import('./workbench.mjs').Workbench} bench
+ * @param {readonly import('./rows.mjs').Row[]} rows
+ * @param {number} began moment of its start, as of `performance.now()`
+ */
+export async function save(bench, rows, began) {
+  const { rounds, seconds, connections } = bench.size;
+  const verdicts = rows.map(({ value, target }) => isMet(value, target));
+  const met = verdicts.filter((verdict) => verdict === true).length;
+  const judged = verdicts.filter((verdict) => verdict !== undefined).length;
+  const minutes = ((performance.now() - began) / 60_000).toFixed(0);
+  const command = ['npm run bench --', ...process.argv.slice(2)].join(' ');
+  writeFileSync(
+    file,
+    `# Results
+
+Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)} in ${minutes} minutes: ${met} of ${judged} targets met.
+
+## Machine
+
+${(await describeMachine(bench)).map((line) => `- ${line}.`).join('\n')}
+
+## How it was measured
+
+- The server runs as in production: \`NODE_ENV=production\`, a log line for each request into a file, Basic authentication,
+  permissions as they come from creating everything over HTTP. Data lies in a database of its own for each measurement.
+- The load comes from autocannon in a process of its own, ${connections} connections kept alive. What is compared takes turns:
+  ${rounds} rounds of ${seconds} s each unless a row says otherwise, after one round that is not counted. Figures are medians of the
+  rounds; the result is the median of the ratios of each round. One answer with another status than expected, one
+  broken connection or one timeout voids the run.
+- "Bare" is a \`node:http\` server in a process of its own that reads the request, parses the JSON of a body, and
+  answers the same status and the same bytes with \`Content-Type\` and \`Content-Length\`, beside what Node.js adds itself
+  (\`Date\`, \`Connection\`, \`Keep-Alive\`). For information, the remark tells the ratio to a bare server that sends all
+  the headers that Coffer sends.
+- "CPU µs" is the processor time that the process of the server took for each request, that of garbage collection
+  included and that of PostgreSQL not. Beside noise it is the more reliable figure.
+- "by hand", "driver" and "pgbench" are asked in the same run, on the same database server.
+
+## Table
+
+${[heading, ...rows.map(formatRow)].join('\n')}
+`,
+  );
+  console.error(`wrote ${file}`);
+}

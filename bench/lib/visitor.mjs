@@ -1,0 +1,48 @@
+// What other clients notice while the server is busy with something.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const probe = fileURLToPath(new URL('probe.mjs', import.meta.url));
+
+/**
+ * Visits the server every few milliseconds, first while nothing else happens and then while the task runs.
+ *
+ * @template T
+ * @param {import('./probe.mjs').Visit} visit
+ * @param {number} quietSeconds how long it visits before the task
+ * @param {() => Promise<T>} task
+ * @returns {Promise<{ quiet: import('./probe.mjs').Impression, busy: import('./probe.mjs').Impression, result: T }>}
+ * @throws Error when a visit failed
+ */
+export async function visitDuring(visit, quietSeconds, task) {
+  const child = fork(probe);
+  try {
+    // Connections are opened, and code is compiled, before anything counts.
+    await impression(child, visit, () => wait(quietSeconds * 500));
+    const [quiet] = await impression(child, visit, () => wait(quietSeconds * 1000));
+    const [busy, result] = await impression(child, visit, task);
+    return { quiet, busy, result };
+  } finally {
+    child.kill();
+  }
+}
+
+/**
+ * @template T
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {import('./probe.mjs').Visit} visit
+ * @param {() => Promise<T>} task
+ * @returns {Promise<[import('./probe.mjs').Impression, T]>}
+ */
+async function impression(child, visit, task) {
+  child.send(visit);
+  const result = await task();
+  const answered = once(child, 'message');
+  child.send('stop');
+  /** @type {import('./probe.mjs').Impression} */
+  const seen = (await answered).at(0);
+  if (seen.failure !== undefined) throw new Error(`a visit failed: ${seen.failure}`);
+  return [seen, result];
+}

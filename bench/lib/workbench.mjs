@@ -1,0 +1,158 @@
+// What a run works with: programs, places and the load generator, all of which are gone when it is closed.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cpuSeconds } from './process-figures.mjs';
+import { environmentOf, Places } from './places.mjs';
+import { startBare, startServer } from './programs.mjs';
+
+const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
+
+/**
+ * @typedef {object} Size
+ * @property {boolean} isShort only to see that it works
+ * @property {number} rounds
+ * @property {number} seconds of one round
+ * @property {number} [amount] requests of one round in place of seconds
+ * @property {number} connections
+ * @property {number} soakMinutes
+ *
+ * @typedef {import('./places.mjs').Backend} Backend
+ * @typedef {import('./places.mjs').Place} Place
+ * @typedef {import('./data.mjs').Plan} Plan
+ * @typedef {import('./programs.mjs').Program} Program
+ * @typedef {import('./load.mjs').Job} Job
+ * @typedef {import('./load.mjs').Result & { cpuMicros: number }} Result `cpuMicros`: processor time of the server for each
+ * request
+ * @typedef {Program & { place: Place }} Server
+ */
+
+export class Workbench {
+  size;
+  places;
+  #profiles;
+  #folder;
+  #config;
+  #generator;
+  /** @type {Set<Program>} */
+  #running = new Set();
+
+  /**
+   * @param {Size} size
+   * @param {readonly Backend[]} backends those that are asked for
+   * @param {string} [profiles] folder for profiles of the servers
+   */
+  constructor(size, backends, profiles) {
+    this.size = size;
+    this.backends = backends;
+    this.#profiles = profiles;
+    this.#folder = mkdtempSync(path.join(tmpdir(), 'coffer-bench-'));
+    this.#config = path.join(this.#folder, 'empty.ini');
+    writeFileSync(this.#config, '');
+    this.places = new Places(this.#folder);
+    this.#generator = fork(generator);
+  }
+
+  /** An empty folder that is gone after the run. @param {string} name */
+  folder(name) {
+    return mkdtempSync(path.join(this.#folder, `${name}-`));
+  }
+
+  /** Of those given, the backends that are asked for and there. @param {...Backend} wanted @returns {Backend[]} */
+  among(...wanted) {
+    return wanted.filter((backend) => this.backends.includes(backend) && this.places.has(backend));
+  }
+
+  /**
+   * A server in production mode with data of its own.
+   *
+   * @param {Backend} backend
+   * @param {Plan} plan what it finds
+   * @param {{ settings?: Record<string, string>, nodeArgs?: string[], args?: string[], environment?: Record<string, string> }} [options]
+   * @returns {Promise<Server>}
+   */
+  async server(backend, plan, options = {}) {
+    return this.serve(await this.places.create(backend, plan), options);
+  }
+
+  /**
+   * A server on a place.
+   *
+   * @param {Place} place
+   * @param {{ settings?: Record<string, string>, nodeArgs?: string[], args?: string[], environment?: Record<string, string> }} [options]
+   * @returns {Promise<Server>}
+   */
+  async serve(place, { settings = {}, nodeArgs = [], args = [], environment = {} } = {}) {
+    const all = { ...place, settings: { ...place.settings, ...settings } };
+    const profiling = [];
+    if (this.#profiles !== undefined) {
+      mkdirSync(this.#profiles, { recursive: true });
+      const name = `${place.backend}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.cpuprofile`;
+      profiling.push('--cpu-prof', `--cpu-prof-dir=${this.#profiles}`, `--cpu-prof-name=${name}`);
+    }
+    const program = await startServer(
+      this.#folder,
+      { ...environmentOf(all), ...environment },
+      { nodeArgs: [...nodeArgs, ...profiling], args: ['--config', this.#config, ...args] },
+    );
+    return this.#keep({ ...program, place });
+  }
+
+  /** @param {import('./programs.mjs').Answer} answer @returns {Promise<Program>} */
+  async bare(answer) {
+    return this.#keep(await startBare(answer));
+  }
+
+  /**
+   * @template {Program} P
+   * @param {P} program
+   * @returns {P}
+   */
+  #keep(program) {
+    this.#running.add(program);
+    return program;
+  }
+
+  /** @param {Program | Server} program */
+  async stop(program) {
+    this.#running.delete(program);
+    await program.stop();
+    if ('place' in program) await program.place.drop();
+  }
+
+  async stopAll() {
+    for (const program of this.#running) await this.stop(program);
+  }
+
+  /**
+   * Has the generator do a job.
+   *
+   * @param {Program} program that is loaded
+   * @param {Omit<Job, 'url' | 'connections'> & { connections?: number }} job
+   * @returns {Promise<Result>}
+   * @throws Error when anything but the expected came back
+   */
+  async load(program, job) {
+    const before = cpuSeconds(program.pid);
+    const { connections } = this.size;
+    const answered = once(this.#generator, 'message');
+    this.#generator.send({ connections, ...job, url: program.url });
+    /** @type {import('./load.mjs').Result | undefined} */
+    const result = (await answered).at(0);
+    if (result === undefined || result.failure !== undefined) {
+      const { method = 'GET', path: where } = job.requests[0] ?? { path: '?' };
+      throw new Error(`${method} ${where} at ${program.url}: the measurement is void: ${result?.failure}`);
+    }
+    return { ...result, cpuMicros: ((cpuSeconds(program.pid) - before) / result.answers) * 1e6 };
+  }
+
+  async close() {
+    await this.stopAll();
+    this.#generator.kill();
+    await this.places.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

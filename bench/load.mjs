@@ -1,0 +1,97 @@
+// How fast do 100,000 records come in: from another server with `coffer import`, from another backend with `coffer copy`,
+// and over HTTP in batches? Beside what the driver needs to insert as many rows.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { insertIntoPostgresql, insertIntoSqlite } from './lib/by-hand.mjs';
+import { headers } from './lib/client.mjs';
+import { attributes, records } from './lib/data.mjs';
+import { formatCount, formatRate } from './lib/rows.mjs';
+
+export const title = 'load';
+const executable = fileURLToPath(new URL('../bin/coffer.js', import.meta.url));
+const data = { data: attributes(1) };
+const requests = Array.from({ length: 25 }, () => ({ method: 'POST', path: records, body: data }));
+const batch = { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) };
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
+export async function* run(bench) {
+  const count = bench.size.isShort ? 500 : 100_000;
+  const { places } = bench;
+  for (const backend of bench.among('sqlite', 'postgresql')) {
+    const byHand = await insertByHand(bench, backend, count);
+    const source = await bench.server('sqlite', { records: count });
+    const target = await places.createEmpty(backend);
+    const config = configOf(bench, target.settings);
+    const from = ['--from', `${source.url}/v1`, '--header', `authorization: ${headers.authorization}`];
+    const imported = await coffer(['import', 'kinto', ...from, '--to-config', config, '--quiet', '--accept-unseen']);
+    await bench.stop(source);
+    await target.drop();
+    const copied = await places.createEmpty(backend);
+    const original = configOf(bench, (await places.create('sqlite', { records: count })).settings);
+    const copy = configOf(bench, copied.settings);
+    const copySeconds = await coffer(['copy', '--from-config', original, '--to-config', copy, '--quiet']);
+    await copied.drop();
+    const program = await bench.server(backend, { records: 0 });
+    const sent = await bench.load(program, {
+      requests: [batch],
+      headers,
+      expected: [200],
+      connections: Math.min(8, bench.size.connections),
+      amount: count / 25,
+    });
+    await bench.stop(program);
+    const row = { backend, beside: `driver ${formatRate(count / byHand)}` };
+    const rows = formatCount(count);
+    yield {
+      ...row,
+      question: `${title} ${rows} records: coffer import`,
+      ours: formatRate(count / imported),
+      value: byHand / imported,
+      target: { atLeast: 0.3 },
+      remark: `${imported.toFixed(1)} s with start, reading over HTTP, permissions, and comparing everything`,
+    };
+    yield {
+      ...row,
+      question: `${title} ${rows} records: coffer copy`,
+      ours: formatRate(count / copySeconds),
+      value: byHand / copySeconds,
+      remark: `${copySeconds.toFixed(1)} s with start, permissions, and comparing everything`,
+    };
+    yield {
+      ...row,
+      question: `${title} ${rows} records: batches of 25`,
+      ours: formatRate(count / sent.seconds),
+      value: byHand / sent.seconds,
+      latency: sent,
+    };
+  }
+}
+
+/** Seconds. @param {import('./lib/workbench.mjs').Workbench} bench @param {string} backend @param {number} count */
+async function insertByHand(bench, backend, count) {
+  if (backend === 'sqlite') return insertIntoSqlite(path.join(bench.folder('rows'), 'rows.sqlite3'), count);
+  const server = await bench.places.postgresql();
+  return insertIntoPostgresql(server.url(await server.createDatabase()), count);
+}
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @param {Record<string, string>} settings @returns {string} */
+function configOf(bench, settings) {
+  const file = path.join(bench.folder('config'), 'coffer.ini');
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+  writeFileSync(file, `[app:main]\n${lines.join('\n')}\n`);
+  return file;
+}
+
+/** Runs a command. @param {string[]} args @returns {Promise<number>} seconds */
+async function coffer(args) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [executable, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [said, complaints, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (code !== 0) throw new Error(`coffer ${args[0]} ended with ${code}: ${said}${complaints}`);
+  return (performance.now() - began) / 1000;
+}
