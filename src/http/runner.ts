@@ -48,7 +48,7 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
   let contended: readonly ListKey[] = [];
-  // What was not as expected is done under locks from the start.
+  // What has failed together with others is done by itself.
   let isFirst = true;
   for (let attempt = 1; ;) {
     const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });

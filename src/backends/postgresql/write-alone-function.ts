@@ -33,32 +33,35 @@ export const writeAloneFunction = `
       dead_change integer := 0;
       folder_number bigint;
     BEGIN
-      IF holder_id IS NOT NULL AND is_patient THEN
-        PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-          WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
-        IF NOT FOUND THEN
-          RETURN NULL;
-        END IF;
-      ELSIF holder_id IS NOT NULL THEN
-        -- Whether it is locked or not there at all is for those to find out who wait.
-        PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-          WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id
-          FOR KEY SHARE OF l, o SKIP LOCKED;
-        IF NOT FOUND THEN
-          RETURN -1;
-        END IF;
-      END IF;
       IF is_patient THEN
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
       ELSE
+        -- Whether it is locked or not there yet is for those to find out who wait.
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
           RETURN -1;
         END IF;
       END IF;
-      IF list_number IS NULL THEN
+      IF list_number IS NOT NULL THEN
+        -- A deletion takes the list before it commits, so what is seen under the lock stays.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
+      ELSE
+        -- A deletion cannot see a list that is still coming into being.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
         INSERT INTO coffer_lists (parent, kind) VALUES (list_parent, list_kind) ON CONFLICT DO NOTHING;
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
