@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** Tests that start processes and listen on ports; they run after the others, one file at a time, with more patience. */
+/** Tests that start processes and listen on ports; they run after the others, with more patience. */
 const processTests = [
   'bench',
   'cli',
@@ -45,7 +45,6 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: processTests,
-          fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },

@@ -71,12 +71,11 @@ function unwrap(transaction: Transaction): Transaction {
 }
 
 function observeDatabase(inner: Database, watch: Watch): Database {
-  const { writeAlone } = inner;
   return withMethods(inner, {
     begin: async () => new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch),
-    ...(writeAlone === undefined
+    ...(inner.writeAlone === undefined
       ? {}
-      : { writeAlone: (write) => watch.run('write_alone', write.list, () => writeAlone.call(inner, write)) }),
+      : { writeAlone: (write) => watch.run('write_alone', write.list, () => inner.writeAlone!(write)) }),
   });
 }
 

@@ -144,7 +144,7 @@ export class LoneWrites {
     group: readonly (readonly SqlValue[])[],
   ): Promise<readonly (number | undefined)[]> {
     const { opening } = this.#pool;
-    if (group.length === 1 && opening === undefined) return [stampOf(await connection.run(writeOne, group[0]!))];
+    if (group.length === 1 && opening === undefined) return [stampOf(await connection.run(writeOne, group[0]))];
     const before = opening === undefined ? [begin] : [begin, opening];
     const results = await Promise.allSettled([
       ...before.map((statement) => connection.run(statement)),

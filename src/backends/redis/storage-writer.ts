@@ -225,7 +225,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   #view(draft: ListDraft): ListView {
-    return new ListView(this.reads, draft.list, draft);
+    return new ListView(this.reads, draft.list, draft, () => this.#unit.loseOver(draft.list));
   }
 
   async #draftOf(list: ListKey, id: string): Promise<ListDraft> {
