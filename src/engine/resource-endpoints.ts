@@ -11,6 +11,7 @@ import { patchTypes } from './verbs/patch-format.ts';
 import { readObject } from './verbs/read.ts';
 import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
+import { ChangedMeanwhile } from './verbs/write.ts';
 import { replaceObject } from './verbs/replace.ts';
 
 type Verb = (scope: Scope) => Promise<ServiceResponse>;
@@ -91,7 +92,15 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
 }
 
 function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {
-  return async (context) => verb(await openScope(kind, options, context, { isOnlyWrite }));
+  return async (context) => {
+    const scope = await openScope(kind, options, context, { isOnlyWrite });
+    try {
+      return await verb(scope);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+      return verb({ ...scope, isOnlyWrite: false });
+    }
+  };
 }
 
 function enabled(

@@ -121,19 +121,15 @@ export class Session {
   /**
    * Writes and commits in one step; nothing may be written after it.
    *
-   * @returns the timestamp of what was written
-   * @throws TransactionConflict when something was not as expected, so that the request has to be run again
+   * @returns the timestamp of what was written; `undefined`: nothing was, since something was not as expected
    */
-  async writeAlone(write: LoneWrite): Promise<number> {
-    let timestamp: number | undefined;
+  async writeAlone(write: LoneWrite): Promise<number | undefined> {
     try {
-      timestamp = await this.#stores.storage.database.writeAlone!(write);
+      return await this.#stores.storage.database.writeAlone!(write);
     } catch (error) {
       await this.abandon(error instanceof TransactionConflict ? 'undone' : 'unknown');
       throw error;
     }
-    if (timestamp === undefined) throw new TransactionConflict('something has changed since it was read');
-    return timestamp;
   }
 
   /** Opens the transaction when there is none yet, storage first. */

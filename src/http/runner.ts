@@ -46,7 +46,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   const races = new Races();
   for (;;) {
     const { contended, isFirst } = races;
-    // What was not as expected is done under locks from the second attempt on.
+    // What has failed together with others is done by itself from the second attempt on.
     const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);

@@ -273,7 +273,7 @@ forEachBackend((backend) => {
       for (const method of ['begin', 'commit', 'lock', 'list_all', 'delete_all']) {
         expect([method, count('storage', method)]).toEqual([method, expect.any(Number)]);
       }
-      expect(count('permission', 'get_user_principals')).toBeGreaterThan(3);
+      expect(count('permission', 'check_permission')).toBeGreaterThan(3);
       expect(count('cache', 'set')).toBeGreaterThan(0);
       expect(metrics.value('svc_cache_hits_total')).toBeGreaterThan(0);
       expect(metrics.value('svc_backend_failures_total')).toBeUndefined();

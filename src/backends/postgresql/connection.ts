@@ -98,7 +98,7 @@ export class Connection {
     this.#isGathering = true;
     const { stream } = this.#client.connection;
     stream.cork();
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#isGathering = false;
       stream.uncork();
     });

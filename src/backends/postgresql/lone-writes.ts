@@ -1,6 +1,7 @@
 // Writes that are a unit of work of their own, done by a function of the server: one trip for the lock, the checks, the
-// write and the commit. Those of one list that come while others are under way are committed together, since they would
-// wait for each other, and for the disk, one by one.
+// write and the commit. Those that come while others are under way are committed together, whatever their lists, for a
+// commit costs more than a write. Such a transaction waits for no lock, so that it holds up nobody and meets nobody in a
+// circle; a list that somebody else has locked gets a transaction of its own, which waits.
 import type { LoneWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
@@ -13,15 +14,21 @@ import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(
   'write-alone',
-  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 );
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 
 /** Writes that one transaction does, so that none waits for long. */
 const maxGroup = 100;
+/** Transactions for writes of all lists that are under way at the same time: one is done while the other is flushed. */
+const maxLanes = 2;
+/** What the function says when it would have to wait. */
+const busy = -1;
 
 interface Waiting {
+  /** Name of the list. */
+  readonly list: string;
   readonly values: readonly SqlValue[];
   readonly resolve: (timestamp: number | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -29,8 +36,14 @@ interface Waiting {
 
 export class LoneWrites {
   readonly #pool: ConnectionPool;
-  /** Those that wait, by list; a list is here while a transaction is under way. */
-  readonly #lists = new Map<string, Waiting[]>();
+  /** Those for the next lane that is free. */
+  #waiting: Waiting[] = [];
+  #lanes = 0;
+  /** Lists that are written to in a lane; another one would find them locked. */
+  readonly #inLanes = new Set<string>();
+  #isStarting = false;
+  /** Lists that somebody else has locked, with those who wait for them. Nobody else waits for the lists of others. */
+  readonly #queues = new Map<string, Waiting[]>();
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
@@ -38,59 +51,104 @@ export class LoneWrites {
 
   /** Does what `writeAlone` of the contracts promises. */
   write(write: LoneWrite, now: number): Promise<number | undefined> {
-    const name = nameOf(write.list);
     return new Promise((resolve, reject) => {
-      const own = { values: valuesOf(write, now), resolve, reject };
-      const waiting = this.#lists.get(name);
-      if (waiting !== undefined) waiting.push(own);
+      const own = { list: nameOf(write.list), values: valuesOf(write, now), resolve, reject };
+      const queue = this.#queues.get(own.list);
+      if (queue !== undefined) queue.push(own);
       else {
-        this.#lists.set(name, []);
-        void this.#runAll(name, own);
+        this.#waiting.push(own);
+        this.#startLanes();
       }
     });
   }
 
-  /** Does the first write, and then all that have come meanwhile, until none has. Never fails. */
-  async #runAll(name: string, first: Waiting): Promise<void> {
-    let group = [first];
-    while (group.length > 0) {
-      await this.#run(group);
-      group = this.#lists.get(name)!.splice(0, maxGroup);
-    }
-    this.#lists.delete(name);
+  /** Those that come in one turn of the event loop go together. */
+  #startLanes(): void {
+    if (this.#isStarting || this.#lanes === maxLanes) return;
+    this.#isStarting = true;
+    setImmediate(() => {
+      this.#isStarting = false;
+      while (this.#lanes < maxLanes) {
+        const group = this.#takeGroup();
+        if (group.length === 0) return;
+        void this.#runLane(group);
+      }
+    });
   }
 
-  async #run(group: readonly Waiting[]): Promise<void> {
-    let connection: Connection;
+  #takeGroup(): readonly Waiting[] {
+    const group: Waiting[] = [];
+    const left: Waiting[] = [];
+    for (const write of this.#waiting) {
+      const fits = group.length < maxGroup && !this.#inLanes.has(write.list);
+      (fits ? group : left).push(write);
+    }
+    this.#waiting = left;
+    return group;
+  }
+
+  /** Does writes to any lists, none of which it waits for. Never fails. */
+  async #runLane(group: readonly Waiting[]): Promise<void> {
+    this.#lanes++;
+    for (const { list } of group) this.#inLanes.add(list);
+    for (const write of await this.#run(group, { isPatient: false })) this.#queue(write);
+    for (const { list } of group) this.#inLanes.delete(list);
+    this.#lanes--;
+    this.#startLanes();
+  }
+
+  #queue(write: Waiting): void {
+    const queue = this.#queues.get(write.list);
+    if (queue !== undefined) queue.push(write);
+    else {
+      this.#queues.set(write.list, []);
+      void this.#runQueue(write);
+    }
+  }
+
+  /** Waits for the list, and does the first write, and then all that have come meanwhile, until none has. Never fails. */
+  async #runQueue(first: Waiting): Promise<void> {
+    const queue = this.#queues.get(first.list)!;
+    for (let group = [first]; group.length > 0; group = queue.splice(0, maxGroup)) {
+      await this.#run(group, { isPatient: true });
+    }
+    this.#queues.delete(first.list);
+  }
+
+  /** Does writes in one transaction; returns those that would have had to wait. Never fails. */
+  async #run(group: readonly Waiting[], { isPatient }: { readonly isPatient: boolean }): Promise<readonly Waiting[]> {
+    let connection: Connection | undefined;
     try {
       connection = await this.#pool.takeForUnit();
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-      return;
-    }
-    try {
-      const stamps = await this.#send(connection, group);
-      for (const [index, { resolve }] of group.entries()) resolve(stamps[index]);
+      const stamps = await this.#send(
+        connection,
+        group.map(({ values }) => [...values, isPatient]),
+      );
+      for (const [index, { resolve }] of group.entries()) if (stamps[index] !== busy) resolve(stamps[index]);
+      return group.filter((_, index) => stamps[index] === busy);
     } catch (error) {
       const failure = translateError(error, 'storage');
       // Each of them is done again by itself, so that none fails for the fault of another.
       const isRolledBack = group.length > 1 && !(failure instanceof BackendError);
       const told = isRolledBack ? new TransactionConflict(failure.message, { cause: failure }) : failure;
       for (const { reject } of group) reject(told);
+      return [];
     } finally {
-      connection.release();
+      connection?.release();
     }
   }
 
   /** Sends everything at once; a statement alone is a transaction by itself. */
-  async #send(connection: Connection, group: readonly Waiting[]): Promise<readonly (number | undefined)[]> {
+  async #send(
+    connection: Connection,
+    group: readonly (readonly SqlValue[])[],
+  ): Promise<readonly (number | undefined)[]> {
     const { opening } = this.#pool;
-    const [only] = group;
-    if (group.length === 1 && opening === undefined) return [stampOf(await connection.run(writeOne, only!.values))];
+    if (group.length === 1 && opening === undefined) return [stampOf(await connection.run(writeOne, group[0]))];
     const before = opening === undefined ? [begin] : [begin, opening];
     const results = await Promise.allSettled([
       ...before.map((statement) => connection.run(statement)),
-      ...group.map(({ values }) => connection.run(writeOne, values)),
+      ...group.map((values) => connection.run(writeOne, values)),
       connection.run(commit),
     ]);
     const all = results.map((result) => {

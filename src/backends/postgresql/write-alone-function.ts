@@ -1,7 +1,10 @@
 // The function of the server that does a write alone. It takes the same locks in the same order as a unit of work does,
 // and gives timestamps by the same rules. Each of its statements sees what was committed while an earlier one waited.
 
-/** SQL that creates it. It returns the timestamp given, or NULL when it has written nothing. */
+/**
+ * SQL that creates it. It returns the timestamp given, NULL when something was not as expected, or -1 when it would have to
+ * wait and shall not; then nothing is written.
+ */
 export const writeAloneFunction = `
   CREATE FUNCTION coffer_write_alone(
     -- The object that the list belongs to; NULL for lists at the root.
@@ -18,7 +21,9 @@ export const writeAloneFunction = `
     -- Where its entries are; NULL: it has none.
     entry_folder text, entry_name text,
     -- Entries to be emptied, and what is put into them.
-    emptied text[], added_permissions text[], added_keys text[], added_principals text[]
+    emptied text[], added_permissions text[], added_keys text[], added_principals text[],
+    -- Whether to wait for locks.
+    is_patient boolean
   ) RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE
       list_number bigint;
@@ -28,16 +33,35 @@ export const writeAloneFunction = `
       dead_change integer := 0;
       folder_number bigint;
     BEGIN
-      IF holder_id IS NOT NULL THEN
-        PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-          WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
+      IF is_patient THEN
+        SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
+          WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
+      ELSE
+        -- Whether it is locked or not there yet is for those to find out who wait.
+        SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
+          WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
-          RETURN NULL;
+          RETURN -1;
         END IF;
       END IF;
-      SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
-        WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
+      IF list_number IS NOT NULL THEN
+        -- A deletion takes the list before it commits, so what is seen under the lock stays.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
+      ELSE
+        -- A deletion cannot see a list that is still coming into being.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
         INSERT INTO coffer_lists (parent, kind) VALUES (list_parent, list_kind) ON CONFLICT DO NOTHING;
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;

@@ -116,8 +116,15 @@ export function canWriteAlone({ kind, context, isOnlyWrite = false }: Scope, act
   return kind.declaration.afterChange === undefined && !session.hears(kind.name, action);
 }
 
-/** Writes to an object of the list in one step; returns its timestamp. */
-export function writeAlone(
+/** What a write alone was decided on has changed. Nothing was written, and the verb has to be run again under locks. */
+export class ChangedMeanwhile extends Error {}
+
+/**
+ * Writes to an object of the list in one step; returns its timestamp.
+ *
+ * @throws ChangedMeanwhile
+ */
+export async function writeAlone(
   { kind, context, list }: Scope,
   write: Pick<LoneWrite, 'id' | 'expected' | 'isFresh' | 'text' | 'lastModified' | 'entries'>,
 ): Promise<number> {
@@ -125,7 +132,9 @@ export function writeAlone(
   const { parent } = kind;
   const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
   const uri = kind.isShareable ? kind.objectUri({ ...ids, [kind.idName]: write.id }) : undefined;
-  return session.writeAlone({ ...write, list, holder, uri });
+  const timestamp = await session.writeAlone({ ...write, list, holder, uri });
+  if (timestamp === undefined) throw new ChangedMeanwhile();
+  return timestamp;
 }
 
 /** Lets the kind do its slow work on attributes that are about to be written. */

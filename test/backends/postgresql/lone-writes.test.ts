@@ -1,0 +1,93 @@
+// Writes that are a unit of work of their own, as one process sends them: together where they can be, and never one waiting
+// for the list of another.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { LoneWrite } from '../../../src/contracts/database.ts';
+import { TransactionConflict } from '../../../src/contracts/errors.ts';
+import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { CountingProxy } from '../../support/counting-proxy.ts';
+import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
+
+let proxy: CountingProxy;
+/** By way of the proxy, which brings answers back together. */
+let stores: OpenPostgres;
+let direct: OpenPostgres;
+let drop: () => Promise<void>;
+let count = 0;
+
+beforeAll(async () => {
+  const database = await cloneDatabase();
+  ({ drop } = database);
+  proxy = await CountingProxy.start(database.url);
+  stores = openPostgres(systemClock, { url: proxy.url, size: 4, maxOverflow: 0 });
+  direct = openPostgres(systemClock, { url: database.url, size: 6, maxOverflow: 0 });
+  // Lists come into being in a transaction of their own.
+  await write(...Array.from({ length: 30 }, (_, n) => newRecord(listOf(n))));
+});
+afterAll(async () => {
+  await stores.database.close();
+  await direct.database.close();
+  await proxy.close();
+  await drop();
+});
+
+function listOf(number: number): ListKey {
+  return { kind: 'record', parent: `/buckets/b/collections/c${number}` };
+}
+
+function newRecord(list: ListKey, text = '{"n":1}'): LoneWrite {
+  const id = `r${count++}`;
+  const uri = `${list.parent}/records/${id}`;
+  return { list, id, holder: undefined, expected: undefined, text, uri, entries: { write: ['acme:zoe'] } };
+}
+
+function writeTo({ database }: OpenPostgres, ...writes: readonly LoneWrite[]): Promise<readonly unknown[]> {
+  return Promise.all(writes.map((each) => database.writeAlone!(each)));
+}
+
+function write(...writes: readonly LoneWrite[]): Promise<readonly unknown[]> {
+  return writeTo(stores, ...writes);
+}
+
+describe('writes alone on PostgreSQL', () => {
+  it('that come together share one transaction and one round trip, whatever their lists.', async () => {
+    const writes = Array.from({ length: 30 }, (_, n) => [newRecord(listOf(n)), newRecord(listOf(n))]).flat();
+    // Prepares the statement on the connection.
+    await write(newRecord(listOf(0)));
+    const cost = await proxy.costOf(async () => {
+      expect(await write(...writes)).not.toContain(undefined);
+    });
+    expect([cost.roundTrips, cost.statements]).toEqual([1, writes.length + 2]);
+  });
+
+  it('wait for a list that somebody has locked, and hold up no other list meanwhile.', async () => {
+    const transaction = await direct.database.begin();
+    const { timestamp } = await direct.storage.writer(transaction).lock(listOf(1));
+    const waiting = writeTo(direct, newRecord(listOf(1)), newRecord(listOf(1)));
+    let isDone = false;
+    void waiting.then(() => (isDone = true));
+    const others = await writeTo(direct, newRecord(listOf(2)), newRecord(listOf(3)));
+    const late = await writeTo(direct, newRecord(listOf(4)));
+    expect([...others, ...late]).not.toContain(undefined);
+    expect(isDone).toBe(false);
+    await transaction.commit();
+    for (const stamp of await waiting) expect(stamp).toBeGreaterThan(timestamp!);
+  });
+
+  it('are told to be done again when another one of the same transaction fails, and nothing is left of them.', async () => {
+    const lists = [listOf(5), listOf(6)];
+    const clocks = (): Promise<readonly unknown[]> =>
+      Promise.all(lists.map((list) => stores.storage.reader.resourceTimestamp(list)));
+    const before = await clocks();
+    const good = newRecord(lists[0]!);
+    // No service sends this on: it is refused with a 400.
+    const bad = newRecord(lists[1]!, '{"n":"\\u0000"}');
+    const results = await Promise.allSettled([good, bad].map((each) => stores.database.writeAlone!(each)));
+    expect(results.map((result) => result.status === 'rejected' && result.reason)).toEqual([
+      expect.any(TransactionConflict),
+      expect.any(TransactionConflict),
+    ]);
+    expect(await clocks()).toEqual(before);
+    expect(await write(good)).not.toContain(undefined);
+  });
+});
