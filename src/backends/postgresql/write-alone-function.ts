@@ -28,16 +28,26 @@ export const writeAloneFunction = `
       dead_change integer := 0;
       folder_number bigint;
     BEGIN
-      IF holder_id IS NOT NULL THEN
-        PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-          WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
-        IF NOT FOUND THEN
-          RETURN NULL;
-        END IF;
-      END IF;
       SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
         WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
+      IF FOUND THEN
+        -- Whoever deletes the holder takes this row before the commit, so what is there now stays there.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
+      ELSE
+        -- Nobody else can see a row that is still coming into being.
+        IF holder_id IS NOT NULL THEN
+          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
+          IF NOT FOUND THEN
+            RETURN NULL;
+          END IF;
+        END IF;
         INSERT INTO coffer_lists (parent, kind) VALUES (list_parent, list_kind) ON CONFLICT DO NOTHING;
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
