@@ -3,7 +3,7 @@
 import { contest, ratioOf } from './lib/contest.mjs';
 import { headers } from './lib/client.mjs';
 import { recordId, records, user } from './lib/data.mjs';
-import { formatCount, formatRate } from './lib/rows.mjs';
+import { formatCount, formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'authorisation of one GET';
 
@@ -41,7 +41,7 @@ export async function* run(bench) {
         unit: '× the time',
         target: { atMost: 1.5 },
         latency: many,
-        cpu: `${many.cpuMicros.toFixed(0)} (ten ${few.cpuMicros.toFixed(0)})`,
+        cpu: formatCpu(many, `ten ${formatCpu(few)}`),
       };
     }
     await bench.stop(program);

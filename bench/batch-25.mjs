@@ -2,7 +2,7 @@
 import { contest, ratioOf } from './lib/contest.mjs';
 import { attributes, records } from './lib/data.mjs';
 import { countRecords, headers } from './lib/client.mjs';
-import { formatRate } from './lib/rows.mjs';
+import { formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'batch of 25 creates, records';
 const perBatch = 25;
@@ -37,7 +37,12 @@ export async function* run(bench) {
       value: ratioOf(ofBatch, ofSingle) * perBatch,
       ...(hasTarget ? { target: { atLeast: 5 } } : {}),
       latency: ofBatch,
-      cpu: `${(ofBatch.cpuMicros / perBatch).toFixed(0)} a record (single ${ofSingle.cpuMicros.toFixed(0)})`,
+      cpu: formatCpu(perRecord(ofBatch), `single ${formatCpu(ofSingle)}`),
     };
   }
+}
+
+/** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */
+function perRecord({ cpuMicros, databaseMicros }) {
+  return { cpuMicros: cpuMicros / perBatch, databaseMicros: databaseMicros / perBatch };
 }

@@ -3,7 +3,7 @@
 import { contest, ratioOf } from './lib/contest.mjs';
 import { attributes, recordId, records, user } from './lib/data.mjs';
 import { headers, send } from './lib/client.mjs';
-import { formatCount, formatRate } from './lib/rows.mjs';
+import { formatCount, formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'growth';
 const path = `/v1${records}`;
@@ -45,7 +45,7 @@ export async function* run(bench) {
           unit: '× the time',
           target: { atMost: 1.5 },
           latency: many,
-          cpu: `${many.cpuMicros.toFixed(0)} (small ${few.cpuMicros.toFixed(0)})`,
+          cpu: formatCpu(many, `small ${formatCpu(few)}`),
         };
       }
     }

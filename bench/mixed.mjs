@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { headers } from './lib/client.mjs';
 import { mixedRequests } from './lib/mix.mjs';
-import { formatMs, formatRate } from './lib/rows.mjs';
+import { formatCpu, formatMs, formatRate } from './lib/rows.mjs';
 
 export const title = 'mixed load';
 
@@ -39,7 +39,7 @@ export async function* run(bench) {
       ours: formatRate(result.answers / result.seconds),
       beside: `event loop late by ${[after.delayP50, after.delayP99, after.delayP999, after.delayMax].map(formatMs).join(' / ')} ms (p50 / p99 / p99.9 / most)`,
       latency: result,
-      cpu: result.cpuMicros.toFixed(0),
+      cpu: formatCpu(result),
       remark:
         `${after.pauses - before.pauses} pauses of garbage collection, the longest ${formatMs(after.longestPauseMs)} ms, ${collecting.toFixed(1)} % of the time; ` +
         `resident ${before.residentMiB.toFixed(0)} → ${after.residentMiB.toFixed(0)} MiB, heap ${before.heapMiB.toFixed(0)} → ${after.heapMiB.toFixed(0)} MiB`,

@@ -5,7 +5,7 @@ import { headers } from './lib/client.mjs';
 import { contest, median } from './lib/contest.mjs';
 import { attributes, bucket, records } from './lib/data.mjs';
 import { inserts } from './lib/pgbench.mjs';
-import { formatRate } from './lib/rows.mjs';
+import { formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'POST one record';
 const lists = 100;
@@ -53,7 +53,7 @@ async function besidePgbench(bench) {
     ['one collection', 0.3],
   ]);
   return [...rounds].map(([name, each]) => {
-    const of = (/** @type {'perSecond' | 'p50' | 'p99' | 'p999' | 'cpuMicros'} */ key) =>
+    const of = (/** @type {'perSecond' | 'p50' | 'p99' | 'p999' | 'cpuMicros' | 'databaseMicros'} */ key) =>
       median(each.map((figures) => figures[key]));
     const ratio = median(each.map(({ perSecond }, round) => perSecond / (rates[round] ?? Number.NaN)));
     return {
@@ -63,7 +63,7 @@ async function besidePgbench(bench) {
       beside: insert === undefined ? 'no pgbench here' : `pgbench ${formatRate(median(rates))}`,
       ...(insert === undefined ? {} : { value: ratio, target: { atLeast: targets.get(name) ?? 0 } }),
       latency: { p50: of('p50'), p99: of('p99'), p999: of('p999') },
-      cpu: of('cpuMicros').toFixed(0),
+      cpu: formatCpu({ cpuMicros: of('cpuMicros'), databaseMicros: of('databaseMicros') }),
     };
   });
 }

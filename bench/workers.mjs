@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { contest, ratioOf } from './lib/contest.mjs';
 import { headers } from './lib/client.mjs';
 import { attributes, bucket, recordId, records } from './lib/data.mjs';
-import { formatRate } from './lib/rows.mjs';
+import { formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'two workers beside one';
 const lists = 100;
@@ -44,7 +44,7 @@ export async function* run(bench) {
       value: ratioOf(ofTwo, ofOne),
       ...(isEnough ? { target: { atLeast: 1.6 } } : {}),
       latency: ofTwo,
-      cpu: `${ofTwo.cpuMicros.toFixed(0)} (one ${ofOne.cpuMicros.toFixed(0)})`,
+      cpu: formatCpu(ofTwo, `one ${formatCpu(ofOne)}`),
       ...(isEnough
         ? {}
         : { remark: `${processors} processors are shared by workers, database and generator: target ≥ 1.6 from 4 on` }),

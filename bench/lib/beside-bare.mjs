@@ -2,7 +2,7 @@
 // answer, and beside one that sends the same headers as well.
 import { contest, ratioOf } from './contest.mjs';
 import { headers as json, send } from './client.mjs';
-import { formatRate } from './rows.mjs';
+import { formatCpu, formatRate } from './rows.mjs';
 
 /**
  * @typedef {import('./workbench.mjs').Workbench} Workbench
@@ -57,7 +57,7 @@ export async function besideBare(bench, { title, plan, backends, targets, reques
       value: ratioOf(ours, bare),
       ...(target === undefined ? {} : { target: { atLeast: target } }),
       latency: ours,
-      cpu: `${ours.cpuMicros.toFixed(0)} (bare ${bare.cpuMicros.toFixed(0)})`,
+      cpu: formatCpu(ours, `bare ${formatCpu(bare)}`),
       remark: `${ratioOf(ours, dressed).toFixed(2)} of bare with our headers; generator ${percent(ours.busy)} busy, with bare ${percent(bare.busy)}`,
     };
   });

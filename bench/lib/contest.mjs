@@ -6,7 +6,7 @@
  *
  * @typedef {object} Contestant
  * @property {string} name
- * @property {import('./programs.mjs').Program} program
+ * @property {import('./programs.mjs').Program | import('./workbench.mjs').Server} program
  * @property {import('./load.mjs').Request[]} requests
  * @property {Record<string, string>} headers
  * @property {number[]} expected
@@ -17,6 +17,7 @@
  * @property {number} p99
  * @property {number} p999
  * @property {number} cpuMicros processor time of the server for each request
+ * @property {number} databaseMicros the same of PostgreSQL, where that is the backend
  * @property {number} busy share of a processor that the generator needed
  * @property {number[]} rounds requests per second of each round
  * @property {number} answers of all rounds, with the one that is not counted
@@ -56,6 +57,7 @@ function figuresOf(results) {
     p99: of(({ p99 }) => p99),
     p999: of(({ p999 }) => p999),
     cpuMicros: of(({ cpuMicros }) => cpuMicros),
+    databaseMicros: of(({ databaseMicros }) => databaseMicros),
     busy: of(({ busy }) => busy),
     rounds,
   };

@@ -72,10 +72,12 @@ export async function fill(stores, { records: count, shared = {}, groups = {}, l
     await permission.addToAces([
       { objectId: bucket, permissions: { write: [owner.principal], ...(read.length > 0 ? { read } : {}) } },
       { objectId: '/buckets/other', permissions: { write: [owner.principal] } },
-      ...[collection, ...others.map((id) => `${bucket}/collections/${id}`)].map((objectId) => ({
-        objectId,
-        permissions: { write: [owner.principal] },
-      })),
+      ...[collection, '/buckets/other/collections/list', ...others.map((id) => `${bucket}/collections/${id}`)].map(
+        (objectId) => ({
+          objectId,
+          permissions: { write: [owner.principal] },
+        }),
+      ),
     ]);
   });
   for (const [name, size] of Object.entries(groups)) await join(stores, name, size);

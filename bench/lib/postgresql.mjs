@@ -46,6 +46,11 @@ export class Postgresql {
     return server;
   }
 
+  /** Of the process whose children serve the connections. */
+  get pid() {
+    return this.#child?.pid ?? 0;
+  }
+
   /** Command line of `pgbench` and `psql` for a database. @param {string} database */
   connectionArgs(database) {
     return ['-h', '127.0.0.1', '-p', String(this.#port), '-U', role, database];

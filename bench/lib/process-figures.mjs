@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100;
 
-/** Processor time of a process and its children, in seconds. @param {number} pid @returns {number} */
+/** Processor time of a process and its children, in seconds. @param {number | undefined} pid @returns {number} */
 export function cpuSeconds(pid) {
-  return family(pid).reduce((sum, each) => sum + cpuOf(each), 0);
+  return pid === undefined ? 0 : family(pid).reduce((sum, each) => sum + cpuOf(each), 0);
 }
 
 /** @param {number} pid */

@@ -41,8 +41,8 @@ ${(await describeMachine(bench)).map((line) => `- ${line}.`).join('\n')}
   answers the same status and the same bytes with \`Content-Type\` and \`Content-Length\`, beside what Node.js adds itself
   (\`Date\`, \`Connection\`, \`Keep-Alive\`). For information, the remark tells the ratio to a bare server that sends all
   the headers that Coffer sends.
-- "CPU µs" is the processor time that the process of the server took for each request, that of garbage collection
-  included and that of PostgreSQL not. Beside noise it is the more reliable figure.
+- "CPU µs" is the processor time that the server took for each request (for each record in batches), garbage collection
+  included, and after a plus that of PostgreSQL. Other programs on the machine disturb it less than they disturb rates.
 - "by hand", "driver" and "pgbench" are asked in the same run, on the same database server.
 
 ## Table

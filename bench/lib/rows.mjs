@@ -104,3 +104,14 @@ export function formatCount(value) {
 
 /** @param {number} perSecond */
 export const formatRate = (perSecond) => `${formatCount(perSecond)}/s`;
+
+/**
+ * Processor time for each request, that of the database beside it.
+ *
+ * @param {{ cpuMicros: number, databaseMicros: number }} figures
+ * @param {string} [beside] what it is compared with
+ */
+export function formatCpu({ cpuMicros, databaseMicros }, beside) {
+  const database = databaseMicros > 0 ? ` + ${databaseMicros.toFixed(0)}` : '';
+  return `${cpuMicros.toFixed(0)}${database}${beside === undefined ? '' : ` (${beside})`}`;
+}

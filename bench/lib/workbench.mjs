@@ -25,8 +25,8 @@ const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
  * @typedef {import('./data.mjs').Plan} Plan
  * @typedef {import('./programs.mjs').Program} Program
  * @typedef {import('./load.mjs').Job} Job
- * @typedef {import('./load.mjs').Result & { cpuMicros: number }} Result `cpuMicros`: processor time of the server for each
- * request
+ * @typedef {import('./load.mjs').Result & { cpuMicros: number, databaseMicros: number }} Result processor time for each
+ * request of the server, and of PostgreSQL where that is its backend
  * @typedef {Program & { place: Place }} Server
  */
 
@@ -130,13 +130,16 @@ export class Workbench {
   /**
    * Has the generator do a job.
    *
-   * @param {Program} program that is loaded
+   * @param {Program | Server} program that is loaded
    * @param {Omit<Job, 'url' | 'connections'> & { connections?: number }} job
    * @returns {Promise<Result>}
    * @throws Error when anything but the expected came back
    */
   async load(program, job) {
+    const isPostgresql = 'place' in program && program.place.backend === 'postgresql';
+    const database = isPostgresql ? (await this.places.postgresql()).pid : undefined;
     const before = cpuSeconds(program.pid);
+    const databaseBefore = cpuSeconds(database);
     const { connections } = this.size;
     const answered = once(this.#generator, 'message');
     this.#generator.send({ connections, ...job, url: program.url });
@@ -146,7 +149,11 @@ export class Workbench {
       const { method = 'GET', path: where } = job.requests[0] ?? { path: '?' };
       throw new Error(`${method} ${where} at ${program.url}: the measurement is void: ${result?.failure}`);
     }
-    return { ...result, cpuMicros: ((cpuSeconds(program.pid) - before) / result.answers) * 1e6 };
+    return {
+      ...result,
+      cpuMicros: ((cpuSeconds(program.pid) - before) / result.answers) * 1e6,
+      databaseMicros: ((cpuSeconds(database) - databaseBefore) / result.answers) * 1e6,
+    };
   }
 
   async close() {

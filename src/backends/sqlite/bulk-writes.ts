@@ -6,7 +6,7 @@ import type { Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { detachContents, findList, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 
 /** Rows that one statement deletes. */
@@ -100,7 +100,7 @@ function* selectExcess(
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly number[]> {
-  const compiled = compileSelection(row.list, selection, false);
+  const compiled = compileSelection(row, selection, false);
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: [object: number, lastModified: number][] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {
