@@ -1,15 +1,18 @@
 // Plans of PostgreSQL's own making: whatever it believes about the tables, objects are found by their ids, and pages by
 // their timestamps, without reading the rest of a list.
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { StoredObject } from '../../../src/core/objects/stored.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
-import { cloneDatabase, openPostgres } from '../../support/postgresql.ts';
+
+// The names of statements belong to the process, and there is an end to them: here they begin anew.
+vi.resetModules();
+const { StoredObject } = await import('../../../src/core/objects/stored.ts');
+const { cloneDatabase, openPostgres } = await import('../../support/postgresql.ts');
 
 const long: ListKey = { kind: 'record', parent: '/buckets/long/collections/c' };
 const entries = Array.from({ length: 3000 }, (_, n) =>
