@@ -1,6 +1,7 @@
 // What operators do from the command line, on the same backends and contracts as the service.
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
+import { Races } from '../engine/races.ts';
 import { Session, type Writer } from '../engine/session.ts';
 import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
@@ -11,7 +12,7 @@ import { retireCollection } from '../plugins/attachments/links.ts';
 import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
+import { BackendUnavailable } from '../contracts/errors.ts';
 import type { ListState } from '../contracts/storage.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
@@ -103,13 +104,14 @@ const insistentAttempts = 6;
 
 /** Does a unit of work, again where others were in the way. */
 export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
+  const races = new Races();
   for (let attempt = 1; ; attempt++) {
     try {
-      return await write(backends, work);
+      return await write(backends, work, races);
     } catch (error) {
-      const passes = error instanceof BackendUnavailable && !error.isLasting;
-      const mayHelp = passes || error instanceof TransactionConflict;
-      if (!mayHelp || attempt === insistentAttempts) throw error;
+      const passes = error instanceof BackendUnavailable && !error.isLasting && attempt < insistentAttempts;
+      if (!passes && !races.isLost(error)) throw error;
+      await races.pause();
     }
   }
 }
@@ -206,8 +208,12 @@ export async function withBackends<T>(settings: Settings, work: (backends: OpenB
 }
 
 /** One transaction. */
-export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const session = new Session(backends, silent);
+export async function write<T>(
+  backends: OpenBackends,
+  work: (writer: Writer) => Promise<T>,
+  { contended }: Pick<Races, 'contended'> = { contended: [] },
+): Promise<T> {
+  const session = new Session(backends, silent, { contended });
   try {
     const result = await work(await session.writer());
     await session.end(true);

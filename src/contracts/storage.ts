@@ -29,6 +29,15 @@ export interface NewObject {
   readonly text: string;
 }
 
+/** Which tombstones are forgotten; see `purgeDeleted`. */
+export interface PurgeOptions {
+  readonly kind?: string;
+  readonly parent?: string;
+  readonly before?: number;
+  readonly maxRetained?: number;
+  readonly limit?: number;
+}
+
 /** How much there is of a kind, over all its lists. */
 export interface KindCount {
   readonly objects: number;
@@ -111,8 +120,11 @@ export interface StorageWriter extends StorageReader {
   /**
    * Reads the live object, or `undefined`, and keeps it, and everything it lies in, from being deleted until the
    * transaction ends. Others may change it and hold it as well. So what is written below an object never outlives it.
+   *
+   * @param below a list at or below the URI of the object that the unit is going to write to; a backend whose deletions
+   *   take such lists first may lock it instead of the object
    */
-  hold(list: ListKey, id: string): Promise<StoredObject | undefined>;
+  hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
   /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
   touch(list: ListKey): Promise<number>;
@@ -188,13 +200,7 @@ export interface StorageWriter extends StorageReader {
    * @param options.limit forget so many at most, the oldest of a list first; default all
    * @returns how many were forgotten
    */
-  purgeDeleted(options?: {
-    readonly kind?: string;
-    readonly parent?: string;
-    readonly before?: number;
-    readonly maxRetained?: number;
-    readonly limit?: number;
-  }): Promise<number>;
+  purgeDeleted(options?: PurgeOptions): Promise<number>;
 
   /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;

@@ -49,3 +49,17 @@ export interface Endpoint {
   /** Whether nobody asks who calls, so that the answer depends on no backend. */
   readonly ignoresCaller?: boolean;
 }
+
+/**
+ * The operations of an address that is only read: GET, and HEAD named after it.
+ *
+ * @param id of GET; where it begins with `get_`, that of HEAD begins with `head_` instead
+ */
+export function forReading(
+  id: string,
+  handle: Operation['handle'],
+  exposes?: readonly string[],
+): { readonly GET: Operation; readonly HEAD: Operation } {
+  const operation = exposes === undefined ? { handle } : { exposes, handle };
+  return { GET: { id, ...operation }, HEAD: { id: `head_${id.replace(/^get_/, '')}`, ...operation } };
+}

@@ -108,7 +108,9 @@ export function findMissingParent(scope: Scope, reader: Reader): Promise<Service
 
 /** The same for a write. */
 export function findMissingHeldParent(scope: Scope, writer: Writer): Promise<ServiceError | undefined> {
-  return checkParent(scope, (list, id) => writer.storage.hold(list, id));
+  // Lists of users lie below no other object.
+  const below = scope.kind.isShareable ? scope.list : undefined;
+  return checkParent(scope, (list, id) => writer.storage.hold(list, id, below));
 }
 
 async function checkParent(

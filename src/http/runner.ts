@@ -1,12 +1,10 @@
 // One outer request from beginning to end: a unit of work around its dispatch, run again as a whole when the database
 // says that it lost a race.
-import { setTimeout as wait } from 'node:timers/promises';
-import { TransactionConflict } from '../contracts/errors.ts';
-import type { ListKey } from '../core/objects/stored.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
+import { Races } from '../engine/races.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
@@ -21,10 +19,6 @@ export interface RunnerOptions extends IdentitySources {
   /** Who looks on, if anybody does. */
   readonly observer?: Observer | undefined;
 }
-
-/** So many that a deletion gets its turn among many writers; together they wait for a few seconds at most. */
-const maxAttempts = 40;
-const maxPauseMs = 256;
 
 export interface Answer {
   readonly response: ServiceResponse;
@@ -49,12 +43,11 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
-  let contended: readonly ListKey[] = [];
-  // What was not as expected is done under locks from the start.
-  let isFirst = true;
-  for (let attempt = 1; ;) {
+  const races = new Races();
+  for (;;) {
+    const { contended, isFirst } = races;
+    // What was not as expected is done under locks from the second attempt on.
     const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
-    isFirst = false;
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
@@ -64,16 +57,12 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
-      if (!(error instanceof TransactionConflict) || attempt === maxAttempts) {
+      const { attempt } = races;
+      if (!races.isLost(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
-      const known = contended.length;
-      contended = union(contended, error.lists);
-      // An attempt that has learned of another list does not count: a request can only touch so many.
-      if (contended.length === known) attempt++;
-      // Longer and more random each time, so that the parties to a race do not meet again.
-      await wait(Math.random() * Math.min(2 ** attempt, maxPauseMs));
+      await races.pause();
     }
   }
 }
@@ -99,9 +88,4 @@ async function fireEvents(session: Session, response: ServiceResponse, logger: L
     });
   }
   return scope.response;
-}
-
-/** What an attempt lost over may be the first of many lists that an earlier one has learned about. */
-function union(known: readonly ListKey[], added: readonly ListKey[]): readonly ListKey[] {
-  return [...known, ...added.filter((a) => !known.some((b) => a.parent === b.parent && a.kind === b.kind))];
 }

@@ -21,10 +21,14 @@ async function seed({ database, storage }: TransactionContext): Promise<void> {
 }
 
 /** Writes a record with an entry, as the service does, unless its collection is gone. */
-async function writeRecord({ database, storage, permission }: TransactionContext, id: string): Promise<void> {
+async function writeRecord(
+  { database, storage, permission }: TransactionContext,
+  id: string,
+  below?: ListKey,
+): Promise<void> {
   await inUnit(database, async (transaction) => {
     const writer = storage.writer(transaction);
-    if ((await writer.hold(collections, 'fruits')) === undefined) return;
+    if ((await writer.hold(collections, 'fruits', below)) === undefined) return;
     await nextTurn();
     await writer.lock(records, id);
     await writer.update(records, id, '{}');
@@ -58,11 +62,11 @@ async function requireNothingBelow({ storage, permission }: TransactionContext):
 }
 
 /** Many writers, and one who deletes in their midst. */
-async function race(context: TransactionContext, remove: () => Promise<void>): Promise<void> {
+async function race(context: TransactionContext, remove: () => Promise<void>, below?: ListKey): Promise<void> {
   await seed(context);
   const units: Units = [];
   for (let n = 0; n < 16; n++) {
-    units.push(writeRecord(context, `r${n}`));
+    units.push(writeRecord(context, `r${n}`, below));
     if (n === 4) units.push(remove());
     await nextTurn();
   }
@@ -95,6 +99,38 @@ export const holdingCases: readonly TransactionCase[] = [
   {
     name: 'what is written below an object goes when the parent of the object is deleted at the same time',
     run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri)),
+  },
+  {
+    name: 'what is written to a list named when its parent was held goes when the parent is deleted at the same time',
+    run: (context) =>
+      race(
+        context,
+        () => deleteWithChildren(context, collections, 'fruits', `${bucketUri}/collections/fruits`),
+        records,
+      ),
+  },
+  {
+    name: 'what is written to a list named when its parent was held goes when what that lies in is deleted',
+    run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri), records),
+  },
+  {
+    name: 'a list named when an object is held may be known already, or come into being by it',
+    async run(context) {
+      await seed(context);
+      for (const id of ['a', 'b']) {
+        await Promise.all([writeRecord(context, `${id}1`, records), writeRecord(context, `${id}2`, records)]);
+      }
+      await inUnit(context.database, async (transaction) => {
+        const writer = context.storage.writer(transaction);
+        await writer.lock(records);
+        assert.equal((await writer.hold(collections, 'fruits', records))!.text, '{}');
+        assert.equal(
+          await writer.hold(collections, 'nuts', { ...records, parent: '/buckets/food/collections/nuts' }),
+          undefined,
+        );
+      });
+      assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 4);
+    },
   },
   {
     name: 'an object may be held by several units at once, and changed by others',

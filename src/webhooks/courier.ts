@@ -1,12 +1,11 @@
 // Takes deliveries of one webhook out of their outboxes, one after the other for each: what it begins it holds by a lease,
 // so that no other process delivers it too, and what it has ended leaves in the same transaction in which the next is begun.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import { Races } from '../engine/races.ts';
 import { Session, type Stores } from '../engine/session.ts';
 import type { WebhookOptions } from './options.ts';
 import { bury, deadKind, parseEntry, pendingKind, readFirst, rewrite, take, type Entry } from './outbox.ts';
@@ -39,7 +38,6 @@ interface Unit {
 
 /** After so many deliveries other outboxes have their turn. */
 const turnLength = 20;
-const maxRaces = 8;
 
 export class Courier {
   readonly #context: CourierContext;
@@ -138,9 +136,9 @@ export class Courier {
   /** A transaction of its own over the storage, run again when it loses a race. */
   async #write<T>(work: (storage: StorageWriter, session: Session) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const contended: ListKey[] = [];
-    for (let race = 1; ; race++) {
-      const session = new Session(stores, logger, { contended });
+    const races = new Races();
+    for (;;) {
+      const session = new Session(stores, logger, { contended: races.contended });
       try {
         const { storage } = await session.writer();
         const result = await work(storage, session);
@@ -148,9 +146,8 @@ export class Courier {
         return result;
       } catch (error) {
         await session.abandon();
-        if (!(error instanceof TransactionConflict) || race === maxRaces) throw error;
-        contended.push(...error.lists);
-        await wait(Math.random() * 2 ** race);
+        if (!races.isLost(error)) throw error;
+        await races.pause();
       }
     }
   }

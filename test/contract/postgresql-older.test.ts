@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, inject, test } from 'vitest';
 import { migrateDatabase, runSql } from '../support/postgresql-setup.ts';
 import { findOlderBinaries, PostgresServer } from '../support/postgresql-server.ts';
-import { emptyDatabase, openCache, openPostgres } from '../support/postgresql.ts';
+import { ReusedDatabase } from '../support/postgresql.ts';
 import { describeCache, describeDatabase } from './run-suite.ts';
 
 const [row] = await runSql(inject('postgresqlUrl'), `SELECT current_setting('server_version_num')::integer / 10000`);
@@ -11,24 +11,22 @@ const older = findOlderBinaries(Number(row?.[0]));
 
 function describeOlder({ major, folder }: NonNullable<typeof older>): void {
   let server: PostgresServer;
-  let url: string;
+  let reused: ReusedDatabase;
 
   beforeAll(async () => {
     server = await PostgresServer.create({ binaries: folder });
-    url = server.url('postgres');
+    const url = server.url('postgres');
     await migrateDatabase(url);
+    reused = new ReusedDatabase({ url });
   });
-  afterAll(() => server.remove());
+  afterAll(async () => {
+    await reused.close();
+    await server.remove();
+  });
 
-  describeDatabase(`PostgreSQL ${major}`, async (clock) => {
-    await emptyDatabase(url);
-    return openPostgres(clock, { url });
-  });
+  describeDatabase(`PostgreSQL ${major}`, (clock) => reused.open(clock));
 
-  describeCache(`PostgreSQL ${major}`, async (clock) => {
-    await emptyDatabase(url);
-    return { cache: openCache(clock, { url }, 'test:') };
-  });
+  describeCache(`PostgreSQL ${major}`, async (clock) => ({ cache: await reused.openCache(clock, 'test:') }));
 }
 
 if (older === undefined) {

@@ -1,22 +1,21 @@
 // The contract suites on the PostgreSQL backends, each case with an empty database.
-import { beforeAll } from 'vitest';
-import { migrateDatabase } from '../support/postgresql-setup.ts';
-import { createDatabase, emptyDatabase, openCache, openPostgres } from '../support/postgresql.ts';
+import { afterAll, beforeAll } from 'vitest';
+import { cloneDatabase, ReusedDatabase } from '../support/postgresql.ts';
 import { describeCache, describeDatabase } from './run-suite.ts';
 
-let url: string;
+let reused: ReusedDatabase;
+let drop: () => Promise<void>;
 
 beforeAll(async () => {
-  url = await createDatabase();
-  await migrateDatabase(url);
+  const database = await cloneDatabase();
+  ({ drop } = database);
+  reused = new ReusedDatabase({ url: database.url });
+});
+afterAll(async () => {
+  await reused.close();
+  await drop();
 });
 
-describeDatabase('postgresql', async (clock) => {
-  await emptyDatabase(url);
-  return openPostgres(clock, { url });
-});
+describeDatabase('postgresql', (clock) => reused.open(clock));
 
-describeCache('postgresql', async (clock) => {
-  await emptyDatabase(url);
-  return { cache: openCache(clock, { url }, 'test:') };
-});
+describeCache('postgresql', async (clock) => ({ cache: await reused.openCache(clock, 'test:') }));

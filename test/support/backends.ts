@@ -1,7 +1,7 @@
 // Every backend that a service can be started on: those that need nothing, and PostgreSQL on the server of the tests.
 import { testBackends, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import type { TestServiceOptions } from '../../src/testing/index.ts';
-import { cloneDatabase } from './postgresql.ts';
+import { borrowDatabase } from './postgresql.ts';
 
 /** All backends. */
 export const allBackends: readonly TestBackend[] = [...testBackends, { name: 'postgresql', start: startOnPostgresql }];
@@ -28,7 +28,7 @@ export function databaseSettings(backend: 'postgresql' | 'redis', url: string): 
 }
 
 async function startOnPostgresql(options: TestServiceOptions = {}): Promise<TestService> {
-  const { url, drop } = await cloneDatabase();
+  const { url, giveBack } = await borrowDatabase();
   try {
     const settings = { ...postgresqlSettings(url), ...options.settings };
     const service = await startTestService({ ...options, settings });
@@ -36,11 +36,11 @@ async function startOnPostgresql(options: TestServiceOptions = {}): Promise<Test
       ...service,
       async close() {
         await service.close();
-        await drop();
+        await giveBack();
       },
     };
   } catch (error) {
-    await drop();
+    await giveBack();
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 // The memory database: the tables that the storage and permission backends work on, and the turn to write them. One
 // process holds all of it; it is gone when the process ends.
 import type { Clock } from '../../base/clock.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
 import { ListTable } from './list-table.ts';
@@ -12,6 +13,8 @@ export interface MemoryDatabase extends Database {
   readonly grants: GrantTable;
   /** Runs a read of committed state. */
   read<T>(operation: () => T): Promise<T>;
+  /** The same in steps, the first of which keeps what the others need. */
+  walk<T>(steps: Steps<T>): Promise<T>;
   /** The unit behind a transaction that this database opened. */
   requireUnit(transaction: Transaction): MemoryUnit;
 }
@@ -27,6 +30,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     grants: new GrantTable(),
     begin: () => queue.begin(),
     read: (operation) => queue.read(operation),
+    walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {
       if (transaction instanceof MemoryUnit && transaction.belongsTo(queue)) return transaction;
       throw new Error('the transaction belongs to another database');

@@ -1,8 +1,10 @@
 // Access-control entries and memberships, with an index for each way they are asked for, and the only code that
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
+import type { Steps } from '../../base/steps.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
+import { Sweeper } from './sweeper.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** permission → principals, of one object. */
@@ -11,14 +13,22 @@ export type ObjectEntries = ReadonlyMap<string, ReadonlySet<string>>;
 /** object id → permissions, of one principal in one folder. */
 type Granted = Map<string, Set<string>>;
 
+/** The objects with entries in one folder. Deleted with its parent, it goes in one step, whatever it holds. */
+class Folder {
+  readonly objects = new Map<string, Map<string, Set<string>>>();
+  /** principal → what it is granted here. */
+  readonly byPrincipal = new Map<string, Granted>();
+}
+
 const nobody: ReadonlySet<string> = new Set();
 
 class Grants {
-  readonly byObject = new Map<string, Map<string, Set<string>>>();
-  /** folder → its objects that have entries. */
-  readonly folders: OrderedMap<string, Set<string>> = createTextMap();
-  /** principal → folder → what it is granted there. */
-  readonly byPrincipal = new Map<string, OrderedMap<string, Granted>>();
+  /** Folders by their URIs; none is empty. */
+  readonly folders = new Map<string, Folder>();
+  /** The same in order, so that everything below a URI is found without looking elsewhere. */
+  readonly ordered: OrderedMap<string, Folder> = createTextMap();
+  /** principal → folders in which it is granted something, or was until they went. */
+  readonly places = new Map<string, OrderedMap<string, undefined>>();
   readonly principalsOf = new Map<string, Set<string>>();
   /** principal → users who have it. */
   readonly usersOf: OrderedMap<string, Set<string>> = createTextMap();
@@ -26,9 +36,10 @@ class Grants {
 
 export class GrantTable {
   #grants = new Grants();
+  readonly #sweeper = new Sweeper();
 
   entriesOf(objectId: string): ObjectEntries | undefined {
-    return this.#grants.byObject.get(objectId);
+    return findEntries(this.#grants, objectId);
   }
 
   principalsOf(userId: string): ReadonlySet<string> {
@@ -45,8 +56,8 @@ export class GrantTable {
   }
 
   /** Ids of all objects that have entries. */
-  objects(): Iterable<string> {
-    return this.#grants.byObject.keys();
+  *objects(): Iterable<string> {
+    for (const { objects } of this.#grants.folders.values()) yield* objects.keys();
   }
 
   /** All users who have principals. */
@@ -59,37 +70,44 @@ export class GrantTable {
     return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => principal);
   }
 
-  /** The objects with entries below the URI. */
-  objectsBelow(uri: string): readonly string[] {
-    return pairsWithPrefix(this.#grants.folders, `${uri}/`).flatMap(([, objects]) => [...objects]);
-  }
-
   /** What the principal is granted on objects that match, or on all of them. */
   *grantedTo(principal: string, pattern?: ObjectPattern): Iterable<readonly [string, ReadonlySet<string>]> {
-    const folders = this.#grants.byPrincipal.get(principal);
-    if (folders === undefined) return;
-    if (pattern === undefined) {
-      for (const granted of folders.values()) yield* granted;
-      return;
+    const places = this.#grants.places.get(principal);
+    if (places === undefined) return;
+    const { folder, flat } = pattern ?? everywhere;
+    const uris = flat ? [folder] : pairsWithPrefix(places, folder).map(([uri]) => uri);
+    for (const uri of uris) {
+      for (const pair of this.#grants.folders.get(uri)?.byPrincipal.get(principal) ?? []) {
+        if (pattern === undefined || pattern.matches(pair[0])) yield pair;
+      }
     }
-    const { folder, flat } = pattern;
-    const places = flat ? [folders.get(folder)] : pairsWithPrefix(folders, folder).map(([, granted]) => granted);
-    for (const granted of places) {
-      if (granted === undefined) continue;
-      for (const pair of granted) if (pattern.matches(pair[0])) yield pair;
+  }
+
+  /** Takes away all entries of objects below the URI. */
+  removeBelow(uri: string, unit: MemoryUnit): void {
+    const grants = this.#grants;
+    for (const [place, folder] of pairsWithPrefix(grants.ordered, `${uri}/`)) {
+      removeFolder(grants, place);
+      unit.record(() => {
+        addFolder(grants, place, folder);
+        for (const principal of folder.byPrincipal.keys()) addPlace(grants, principal, place);
+      });
+      unit.afterCommit(() => this.#sweeper.add(sweepPlaces(grants, place, folder)));
     }
   }
 
   grant(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
-    if (this.#grants.byObject.get(objectId)?.get(permission)?.has(principal)) return;
-    this.#grant(objectId, permission, principal);
-    unit.record(() => this.#revoke(objectId, permission, principal));
+    const grants = this.#grants;
+    if (findEntries(grants, objectId)?.get(permission)?.has(principal)) return;
+    grant(grants, objectId, permission, principal);
+    unit.record(() => revoke(grants, objectId, permission, principal));
   }
 
   revoke(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
-    if (!this.#grants.byObject.get(objectId)?.get(permission)?.has(principal)) return;
-    this.#revoke(objectId, permission, principal);
-    unit.record(() => this.#grant(objectId, permission, principal));
+    const grants = this.#grants;
+    if (!findEntries(grants, objectId)?.get(permission)?.has(principal)) return;
+    revoke(grants, objectId, permission, principal);
+    unit.record(() => grant(grants, objectId, permission, principal));
   }
 
   admit(userId: string, principal: string, unit: MemoryUnit): void {
@@ -110,38 +128,6 @@ export class GrantTable {
     unit.record(() => (this.#grants = grants));
   }
 
-  #grant(objectId: string, permission: string, principal: string): void {
-    const { byObject, folders, byPrincipal } = this.#grants;
-    const folder = folderOf(objectId);
-    let entries = byObject.get(objectId);
-    if (entries === undefined) {
-      byObject.set(objectId, (entries = new Map<string, Set<string>>()));
-      addTo(folders, folder, objectId);
-    }
-    addTo(entries, permission, principal);
-    let granted = byPrincipal.get(principal);
-    if (granted === undefined) byPrincipal.set(principal, (granted = createTextMap<Granted>()));
-    let here = granted.get(folder);
-    if (here === undefined) granted.set(folder, (here = new Map<string, Set<string>>()));
-    addTo(here, objectId, permission);
-  }
-
-  #revoke(objectId: string, permission: string, principal: string): void {
-    const { byObject, folders, byPrincipal } = this.#grants;
-    const folder = folderOf(objectId);
-    const entries = byObject.get(objectId)!;
-    removeFrom(entries, permission, principal);
-    if (entries.size === 0) {
-      byObject.delete(objectId);
-      removeFrom(folders, folder, objectId);
-    }
-    const granted = byPrincipal.get(principal)!;
-    const here = granted.get(folder)!;
-    removeFrom(here, objectId, permission);
-    if (here.size === 0) granted.delete(folder);
-    if (granted.isEmpty) byPrincipal.delete(principal);
-  }
-
   #admit(userId: string, principal: string): void {
     addTo(this.#grants.principalsOf, userId, principal);
     addTo(this.#grants.usersOf, principal, userId);
@@ -150,6 +136,76 @@ export class GrantTable {
   #expel(userId: string, principal: string): void {
     removeFrom(this.#grants.principalsOf, userId, principal);
     removeFrom(this.#grants.usersOf, principal, userId);
+  }
+}
+
+/** Where a principal is looked for without a pattern. */
+const everywhere = { folder: '', flat: false };
+
+function findEntries({ folders }: Grants, objectId: string): Map<string, Set<string>> | undefined {
+  return folders.get(folderOf(objectId))?.objects.get(objectId);
+}
+
+function grant(grants: Grants, objectId: string, permission: string, principal: string): void {
+  const uri = folderOf(objectId);
+  const folder = grants.folders.get(uri) ?? addFolder(grants, uri, new Folder());
+  let entries = folder.objects.get(objectId);
+  if (entries === undefined) folder.objects.set(objectId, (entries = new Map<string, Set<string>>()));
+  addTo(entries, permission, principal);
+  let granted = folder.byPrincipal.get(principal);
+  if (granted === undefined) {
+    folder.byPrincipal.set(principal, (granted = new Map<string, Set<string>>()));
+    addPlace(grants, principal, uri);
+  }
+  addTo(granted, objectId, permission);
+}
+
+function revoke(grants: Grants, objectId: string, permission: string, principal: string): void {
+  const uri = folderOf(objectId);
+  const folder = grants.folders.get(uri)!;
+  const entries = folder.objects.get(objectId)!;
+  removeFrom(entries, permission, principal);
+  if (entries.size === 0) folder.objects.delete(objectId);
+  if (folder.objects.size === 0) removeFolder(grants, uri);
+  const granted = folder.byPrincipal.get(principal)!;
+  removeFrom(granted, objectId, permission);
+  if (granted.size > 0) return;
+  folder.byPrincipal.delete(principal);
+  removePlace(grants, principal, uri);
+}
+
+function addFolder({ folders, ordered }: Grants, uri: string, folder: Folder): Folder {
+  folders.set(uri, folder);
+  ordered.set(uri, folder);
+  return folder;
+}
+
+function removeFolder({ folders, ordered }: Grants, uri: string): void {
+  folders.delete(uri);
+  ordered.delete(uri);
+}
+
+function addPlace({ places }: Grants, principal: string, uri: string): void {
+  let uris = places.get(principal);
+  if (uris === undefined) places.set(principal, (uris = createTextMap<undefined>()));
+  uris.set(uri, undefined);
+}
+
+function removePlace({ places }: Grants, principal: string, uri: string): void {
+  const uris = places.get(principal);
+  uris?.delete(uri);
+  if (uris?.isEmpty) places.delete(principal);
+}
+
+/** Principals that one step of a sweep looks at. */
+const sweptAtOnce = 1000;
+
+/** Takes a folder that has gone out of the places of its principals, unless there is one at that place again. */
+function* sweepPlaces(grants: Grants, uri: string, { byPrincipal }: Folder): Steps<void> {
+  let count = 0;
+  for (const principal of byPrincipal.keys()) {
+    if (!grants.folders.get(uri)?.byPrincipal.has(principal)) removePlace(grants, principal, uri);
+    if (++count % sweptAtOnce === 0) yield;
   }
 }
 

@@ -1,14 +1,16 @@
 // All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
 // of work it belongs to and can be taken back by it; the indexes always agree with the maps.
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
-import { createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
+import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** Live objects and tombstones of one list, by id and in the order of their timestamps. */
+/** Live objects and tombstones of one list, in the order of their ids and in that of their timestamps. */
 export class ListContents {
+  /** What single objects are found in. */
   readonly live = new Map<string, StoredObject>();
+  readonly liveById: OrderedMap<string, StoredObject> = createIdMap();
   readonly liveByTime: OrderedMap<number, StoredObject> = createNumberMap();
-  readonly dead = new Map<string, Tombstone>();
+  readonly dead: OrderedMap<string, Tombstone> = createIdMap();
   readonly deadByTime: OrderedMap<number, Tombstone> = createNumberMap();
 
   get isEmpty(): boolean {
@@ -143,11 +145,13 @@ export class ListTable {
   #addLive(list: MutableList, object: StoredObject): void {
     if (list.contents.isEmpty) this.#fill(list);
     list.contents.live.set(object.id, object);
+    list.contents.liveById.set(object.id, object);
     list.contents.liveByTime.set(object.lastModified, object);
   }
 
   #dropLive(list: MutableList, object: StoredObject): void {
     list.contents.live.delete(object.id);
+    list.contents.liveById.delete(object.id);
     list.contents.liveByTime.delete(object.lastModified);
     if (list.contents.isEmpty) this.#unfill(list);
   }

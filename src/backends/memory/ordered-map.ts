@@ -2,6 +2,7 @@
 // differently (Node hands out the module, test runners the class), so it is required instead of imported.
 import { createRequire } from 'node:module';
 import type btree from 'sorted-btree';
+import { compareText } from '../../core/query/compare.ts';
 
 const { default: Tree } = createRequire(import.meta.url)('sorted-btree') as typeof btree;
 
@@ -16,6 +17,11 @@ export function createNumberMap<V>(): OrderedMap<number, V> {
 /** A map ordered by text (UTF-16 units, which keeps texts with a common prefix together). */
 export function createTextMap<V>(): OrderedMap<string, V> {
   return new Tree<string, V>(undefined, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** A map ordered by text as lists are sorted: by code point. */
+export function createIdMap<V>(): OrderedMap<string, V> {
+  return new Tree<string, V>(undefined, compareText);
 }
 
 /** The pairs whose key starts with the prefix, collected, so that the map may change while they are visited. */

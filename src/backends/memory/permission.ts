@@ -60,8 +60,12 @@ class MemoryPermissionReader implements PermissionReader {
   ): Promise<boolean> {
     return this.run(() => {
       const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf);
+      let last: string | undefined;
+      let entries: EntriesOfObject | undefined;
       for (const { objectId, permission } of bound) {
-        const allowed = this.grants.entriesOf(objectId)?.get(permission);
+        // Those of one object follow each other.
+        if (objectId !== last) entries = this.grants.entriesOf((last = objectId));
+        const allowed = entries?.get(permission);
         if (allowed === undefined) continue;
         if (principals.some((principal) => allowed.has(principal))) return true;
         if (given.some((groups) => haveCommon(groups, allowed))) return true;
@@ -226,7 +230,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   deletePermissionsBelow(uri: string): Promise<void> {
-    return this.run(() => this.grants.objectsBelow(uri).forEach((objectId) => this.#revokeAll(objectId)));
+    return this.run(() => this.grants.removeBelow(uri, this.#unit));
   }
 
   flush(): Promise<void> {

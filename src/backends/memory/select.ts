@@ -1,18 +1,23 @@
-// Finds the page of a list that a query asks for. Ordered by timestamp, only the entries of the page are visited; by
-// id, only the ids named; anything else looks at every entry in question and keeps the best.
+// Finds the page of a list that a query asks for. Ordered by timestamp or by id, the index delivers the entries of the
+// page; anything else looks at every entry in question and keeps the best. What looks at many goes in steps.
+import { FirstOf } from '../../base/first-of.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
-import type { ListContents } from './list-table.ts';
-import type { OrderedMap } from './ordered-map.ts';
 import {
   continueRange,
+  everyTimestamp,
+  isIdField,
   isTimestampField,
   splitTimestampRange,
   type TimestampRange,
 } from '../../core/query/timestamp-range.ts';
+import type { ListContents } from './list-table.ts';
+import { bothIndexes, liveIndexes, lookUp, scan, type Indexes, type Stretch } from './scan.ts';
 
 export interface Selected<T extends StoredEntry> {
   readonly entries: readonly T[];
@@ -20,165 +25,103 @@ export interface Selected<T extends StoredEntry> {
 }
 
 /** One page of a list, tombstones included when the query wants them. */
-export function selectPage(contents: ListContents, query: PageQuery): Selected<StoredEntry> {
-  const found = query.includeDeleted ? collect(bothSources(contents), query) : collect(liveSource(contents), query);
+export function* selectPage(contents: ListContents, query: PageQuery): Steps<Selected<StoredEntry>> {
+  const found = query.includeDeleted
+    ? yield* collect(bothIndexes(contents), query)
+    : yield* collect(liveIndexes(contents), query);
   return cut(found, query.limit);
 }
 
 /** One page of the live objects of a list, whatever the query says of tombstones. */
-export function selectLivePage(contents: ListContents, query: PageQuery): Selected<StoredObject> {
-  return cut(collect(liveSource(contents), query), query.limit);
+export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<Selected<StoredObject>> {
+  return cut(yield* collect(liveIndexes(contents), query), query.limit);
 }
 
 /** The live objects selected, newest first. */
-export function selectNewest(contents: ListContents, { filters, ids }: Selection): readonly StoredObject[] {
+export function selectNewest(contents: ListContents, { filters, ids }: Selection): Steps<readonly StoredObject[]> {
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
-  return collect(liveSource(contents), { filters, ids, sort, limit: Infinity });
+  return collect(liveIndexes(contents), { filters, ids, sort, limit: Infinity });
 }
 
 /** How many entries are selected. */
-export function countSelected(contents: ListContents, selection: Selection): number {
-  return selection.includeDeleted ? count(bothSources(contents), selection) : count(liveSource(contents), selection);
-}
-
-/** Where entries come from: a map by id and an index by timestamp, or two of them. */
-interface Source<T> {
-  readonly size: number;
-  byId(id: string): T | undefined;
-  walk(range: TimestampRange, descending: boolean): Iterable<T>;
-  countRange(range: TimestampRange): number;
-}
-
-function liveSource({ live, liveByTime }: ListContents): Source<StoredObject> {
-  return {
-    size: live.size,
-    byId: (id) => live.get(id),
-    walk: (range, descending) => walk(liveByTime, range, descending),
-    countRange: (range) => countRange(liveByTime, range),
-  };
-}
-
-function bothSources({ live, liveByTime, dead, deadByTime }: ListContents): Source<StoredEntry> {
-  return {
-    size: live.size + dead.size,
-    byId: (id) => live.get(id) ?? dead.get(id),
-    walk: (range, descending) =>
-      merge(
-        walk<StoredEntry>(liveByTime, range, descending),
-        walk<StoredEntry>(deadByTime, range, descending),
-        descending,
-      ),
-    countRange: (range) => countRange(liveByTime, range) + countRange(deadByTime, range),
-  };
+export function countSelected(contents: ListContents, selection: Selection): Steps<number> {
+  return selection.includeDeleted ? count(bothIndexes(contents), selection) : count(liveIndexes(contents), selection);
 }
 
 /** The selected entries in order, one more than the limit when there are more. */
-function collect<T extends StoredEntry>(source: Source<T>, query: PageQuery): readonly T[] {
+function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery): Steps<readonly T[]> {
   const wanted = query.limit + 1;
   const { range, rest } = splitTimestampRange(query.filters);
   const ids = query.ids ?? namedIds(rest);
-  const [first] = query.sort;
-  if (ids === undefined && first !== undefined && isTimestampField(first.field)) {
-    const ahead = query.after === undefined ? range : continueRange(range, first.direction, query.after);
-    if (ahead !== undefined) {
-      const found: T[] = [];
-      for (const entry of source.walk(ahead, first.direction === 'descending')) {
-        if (!matches(entry, rest)) continue;
-        found.push(entry);
-        if (found.length >= wanted) break;
-      }
-      return found;
-    }
+  const stretch = ids === undefined ? stretchOf(query, range) : undefined;
+  if (stretch !== undefined) {
+    const found: T[] = [];
+    yield* scan(indexes, stretch, rest.length > 0, (entry) => {
+      if (matches(entry, rest)) found.push(entry);
+      return found.length >= wanted;
+    });
+    return found;
   }
   const { after, sort } = query;
-  const candidates = select(source, range, rest, ids);
-  const ahead = after === undefined ? candidates : filter(candidates, (entry) => isAfter(entry, sort, after));
-  return smallest(ahead, wanted, compareEntries(sort));
+  const best = new FirstOf<T>(wanted, compareEntries(sort));
+  yield* visitSelected(indexes, { range, rest, ids }, true, (entry) => {
+    if (after === undefined || isAfter(entry, sort, after)) best.add(entry);
+  });
+  return best.finish();
 }
 
-function count<T extends StoredEntry>(source: Source<T>, selection: Selection): number {
-  if (selection.filters.length === 0 && selection.ids === undefined) return source.size;
+/** The stretch of an index that has the entries in the order of the query; `undefined` when there is no such index. */
+function stretchOf({ sort, after }: PageQuery, range: TimestampRange): Stretch | undefined {
+  const [first] = sort;
+  if (first === undefined) return undefined;
+  const descending = first.direction === 'descending';
+  if (isTimestampField(first.field)) {
+    const ahead = after === undefined ? range : continueRange(range, first.direction, after);
+    return ahead === undefined ? undefined : { by: 'time', range: ahead, descending };
+  }
+  // The few entries of a range are found by their timestamps, and then sorted.
+  const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
+  if (isBounded || !isIdField(first.field)) return undefined;
+  if (after === undefined) return { by: 'id', after: undefined, descending };
+  const [last] = after;
+  return typeof last === 'string' ? { by: 'id', after: last, descending } : undefined;
+}
+
+function* count<T extends StoredEntry>(indexes: Indexes<T>, selection: Selection): Steps<number> {
+  if (selection.filters.length === 0 && selection.ids === undefined) return indexes.size;
   const { range, rest } = splitTimestampRange(selection.filters);
   const ids = selection.ids ?? namedIds(rest);
-  if (rest.length === 0 && ids === undefined) return source.countRange(range);
+  if (rest.length === 0 && ids === undefined) return indexes.countRange(range);
   let total = 0;
-  for (const _ of select(source, range, rest, ids)) total++;
+  yield* visitSelected(indexes, { range, rest, ids }, rest.length > 0, () => {
+    total++;
+  });
   return total;
 }
 
-function* select<T extends StoredEntry>(
-  source: Source<T>,
-  range: TimestampRange,
-  filters: readonly Filter[],
-  ids: readonly string[] | undefined,
-): Iterable<T> {
+interface Selecting {
+  readonly range: TimestampRange;
+  readonly rest: readonly Filter[];
+  readonly ids: readonly string[] | undefined;
+}
+
+/** Visits everything selected, in no order to rely on. */
+function* visitSelected<T extends StoredEntry>(
+  indexes: Indexes<T>,
+  { range, rest, ids }: Selecting,
+  looksInside: boolean,
+  visit: (entry: T) => void,
+): Steps<void> {
   if (ids === undefined) {
-    yield* filter(source.walk(range, true), (entry) => matches(entry, filters));
-    return;
+    yield* scan(indexes, { by: 'time', range, descending: true }, looksInside, (entry) => {
+      if (matches(entry, rest)) visit(entry);
+      return false;
+    });
+  } else {
+    yield* lookUp(indexes, new Set(ids), looksInside, (entry) => {
+      if (entry.lastModified >= range.low && entry.lastModified <= range.high && matches(entry, rest)) visit(entry);
+    });
   }
-  for (const id of new Set(ids)) {
-    const entry = source.byId(id);
-    if (entry === undefined || entry.lastModified < range.low || entry.lastModified > range.high) continue;
-    if (matches(entry, filters)) yield entry;
-  }
-}
-
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const { field, ...test } of filters) {
-    if (field.path.length !== 1 || field.path[0] !== 'id') continue;
-    if (test.operator === 'eq') return typeof test.value === 'string' ? [test.value] : [];
-    if (test.operator === 'in') return test.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
-}
-
-function* walk<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange, descending: boolean): Iterable<T> {
-  if (low > high || index.isEmpty) return;
-  const pairs = descending ? index.entriesReversed(high) : index.entries(low);
-  for (const [timestamp, entry] of pairs) {
-    if (descending ? timestamp < low : timestamp > high) return;
-    yield entry;
-  }
-}
-
-function* merge<T extends StoredEntry>(a: Iterable<T>, b: Iterable<T>, descending: boolean): Iterable<T> {
-  const [left, right] = [a[Symbol.iterator](), b[Symbol.iterator]()];
-  let [one, other] = [left.next(), right.next()];
-  while (!one.done && !other.done) {
-    if (one.value.lastModified > other.value.lastModified === descending) {
-      yield one.value;
-      one = left.next();
-    } else {
-      yield other.value;
-      other = right.next();
-    }
-  }
-  for (; !one.done; one = left.next()) yield one.value;
-  for (; !other.done; other = right.next()) yield other.value;
-}
-
-function countRange<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange): number {
-  return low > high ? 0 : index.forRange(low, high, true);
-}
-
-function* filter<T>(items: Iterable<T>, test: (item: T) => boolean): Iterable<T> {
-  for (const item of items) if (test(item)) yield item;
-}
-
-/** The first `wanted` items in order, holding never more than twice as many. */
-function smallest<T>(items: Iterable<T>, wanted: number, compare: (a: T, b: T) => number): readonly T[] {
-  const kept: T[] = [];
-  let worst: T | undefined;
-  for (const item of items) {
-    if (worst !== undefined && compare(item, worst) >= 0) continue;
-    kept.push(item);
-    if (kept.length < 2 * wanted) continue;
-    kept.sort(compare);
-    kept.length = wanted;
-    worst = kept[wanted - 1];
-  }
-  return kept.toSorted(compare).slice(0, wanted);
 }
 
 function cut<T extends StoredEntry>(found: readonly T[], limit: number): Selected<T> {

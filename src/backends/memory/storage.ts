@@ -1,5 +1,6 @@
 // The storage contract on the tables of a memory database.
 import type { Clock } from '../../base/clock.ts';
+import type { Steps } from '../../base/steps.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
@@ -8,6 +9,7 @@ import type {
   LockedState,
   NewObject,
   Page,
+  PurgeOptions,
   Restoration,
   StorageBackend,
   StorageReader,
@@ -21,49 +23,50 @@ import type { ListTable, ObjectList } from './list-table.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-type Run = <T>(operation: () => T) => Promise<T>;
+/** How the tables are reached: committed state, or a unit of work. */
+interface Access {
+  /** Runs one operation in one step, so that all it reads and writes is one snapshot. */
+  run<T>(operation: () => T): Promise<T>;
+  /** Runs a read in one snapshot, with pauses when it yields. */
+  walk<T>(steps: Steps<T>): Promise<T>;
+}
 
 /** The storage backend of a memory database. */
 export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
   const { lists, clock } = database;
   return {
     database,
-    reader: new MemoryStorageReader(lists, (operation) => database.read(operation)),
+    reader: new MemoryStorageReader(lists, {
+      run: (operation) => database.read(operation),
+      walk: (steps) => database.walk(steps),
+    }),
     writer: (transaction) => new MemoryStorageWriter(lists, clock, database.requireUnit(transaction)),
   };
 }
 
 class MemoryStorageReader implements StorageReader {
   protected readonly table: ListTable;
-  /** Runs one operation in one step, so that all it reads and writes is one snapshot. */
-  protected readonly run: Run;
+  protected readonly access: Access;
 
-  constructor(lists: ListTable, run: Run) {
+  constructor(lists: ListTable, access: Access) {
     this.table = lists;
-    this.run = run;
+    this.access = access;
   }
 
   get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.run(() => this.table.find(list)?.contents.live.get(id));
+    return this.access.run(() => this.table.find(list)?.contents.live.get(id));
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.run(() => {
-      const found = this.table.find(list);
-      if (found === undefined) return { timestamp: undefined, entries: [], more: false };
-      return { timestamp: found.clock, ...selectPage(found.contents, query) };
-    });
+    return this.access.walk(readPage(this.table, list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
-    return this.run(() => {
-      const found = this.table.find(list);
-      return found === undefined ? 0 : countSelected(found.contents, selection);
-    });
+    return this.access.walk(readCount(this.table, list, selection));
   }
 
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
-    return this.run(() => {
+    return this.access.run(() => {
       const counts = new Map<string, KindCount>();
       for (const { kind, contents } of this.table.lists()) {
         const { objects, tombstones } = counts.get(kind) ?? { objects: 0, tombstones: 0 };
@@ -74,11 +77,11 @@ class MemoryStorageReader implements StorageReader {
   }
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.run(() => this.table.find(list)?.clock);
+    return this.access.run(() => this.table.find(list)?.clock);
   }
 
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
-    return this.run(() => {
+    return this.access.run(() => {
       const timestamps = new Map<string, number>();
       for (const { parent, clock } of this.table.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
       return timestamps;
@@ -86,7 +89,7 @@ class MemoryStorageReader implements StorageReader {
   }
 
   listParents(kind: string): Promise<readonly string[]> {
-    return this.run(() => {
+    return this.access.run(() => {
       const parents: string[] = [];
       for (const { parent, contents } of this.table.lists(kind)) if (contents.live.size > 0) parents.push(parent);
       return parents;
@@ -94,7 +97,7 @@ class MemoryStorageReader implements StorageReader {
   }
 
   lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
-    return this.run(() => {
+    return this.access.run(() => {
       const found: ListState[] = [];
       for (const list of this.table.lists()) {
         const { kind, parent, clock: timestamp, contents } = list;
@@ -111,14 +114,14 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   readonly #unit: MemoryUnit;
 
   constructor(lists: ListTable, clock: Clock, unit: MemoryUnit) {
-    super(lists, (operation) => unit.run(operation));
+    super(lists, unit);
     this.#clock = clock;
     this.#unit = unit;
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */
   lock(list: ListKey, id?: string): Promise<LockedState> {
-    return this.run(() => {
+    return this.access.run(() => {
       const found = this.table.find(list);
       const object = id === undefined ? undefined : found?.contents.live.get(id);
       const tombstone = id === undefined ? undefined : found?.contents.dead.get(id);
@@ -132,22 +135,24 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   touch(list: ListKey): Promise<number> {
-    return this.run(() => this.table.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)));
+    return this.access.run(
+      () => this.table.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)),
+    );
   }
 
   create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.run(() => {
+    return this.access.run(() => {
       if (this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
       return this.#put(list, id, text, lastModified);
     });
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.run(() => objects.map(({ id, text }) => this.#put(list, id, text, undefined)));
+    return this.access.run(() => objects.map(({ id, text }) => this.#put(list, id, text, undefined)));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.run(() => this.#put(list, id, text, lastModified));
+    return this.access.run(() => this.#put(list, id, text, lastModified));
   }
 
   delete(
@@ -155,7 +160,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    return this.run(() => {
+    return this.access.run(() => {
       const old = this.table.find(list)?.contents.live.get(id);
       if (old === undefined) return undefined;
       return this.#delete(list, old, options.lastModified, options.keepTombstone ?? true);
@@ -166,16 +171,11 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    return this.run(() => {
-      const found = this.table.find(list);
-      if (found === undefined) return { deletions: [], more: false };
-      const { entries, more } = selectLivePage(found.contents, query);
-      return { deletions: entries.map((old) => this.#delete(list, old, undefined, true)), more };
-    });
+    return this.access.walk(this.#deletePage(list, query));
   }
 
   deleteChildren(uri: string): Promise<void> {
-    return this.run(() => {
+    return this.access.run(() => {
       for (const list of this.table.listsBelow(uri)) {
         if (list.contents.live.size > 0) this.#advance(list, this.#nextTimestamp(list, undefined));
         this.table.empty(list, this.#unit);
@@ -183,17 +183,9 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     });
   }
 
-  purgeDeleted(
-    options: {
-      readonly kind?: string;
-      readonly parent?: string;
-      readonly before?: number;
-      readonly maxRetained?: number;
-      readonly limit?: number;
-    } = {},
-  ): Promise<number> {
+  purgeDeleted(options: PurgeOptions = {}): Promise<number> {
     const { kind, parent, before, maxRetained, limit = Infinity } = options;
-    return this.run(() => {
+    return this.access.run(() => {
       if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
       let purged = 0;
       for (const list of this.table.lists(kind)) {
@@ -209,17 +201,11 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    return this.run(() => {
-      const found = this.table.find(list);
-      if (found === undefined || found.contents.live.size <= maxObjects) return 0;
-      const excess = selectNewest(found.contents, selection).slice(maxObjects);
-      for (const old of excess) this.table.remove(list, old, undefined, this.#unit);
-      return excess.length;
-    });
+    return this.access.walk(this.#trim(list, selection, maxObjects));
   }
 
   restore(key: ListKey, { clock, entries, gone = [] }: Restoration): Promise<void> {
-    return this.run(() => {
+    return this.access.run(() => {
       for (const id of gone) this.#clear(key, id, undefined);
       let latest = clock;
       for (const entry of entries) {
@@ -233,7 +219,26 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   flush(): Promise<void> {
-    return this.run(() => this.table.flush(this.#unit));
+    return this.access.run(() => this.table.flush(this.#unit));
+  }
+
+  *#deletePage(
+    list: ListKey,
+    query: PageQuery,
+  ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+    const found = this.table.find(list);
+    if (found === undefined) return { deletions: [], more: false };
+    const { entries, more } = yield* selectLivePage(found.contents, query);
+    return { deletions: entries.map((old) => this.#delete(list, old, undefined, true)), more };
+  }
+
+  *#trim(list: ListKey, selection: Selection, maxObjects: number): Steps<number> {
+    const found = this.table.find(list);
+    if (found === undefined || found.contents.live.size <= maxObjects) return 0;
+    const selected = yield* selectNewest(found.contents, selection);
+    const excess = selected.slice(maxObjects);
+    for (const old of excess) this.table.remove(list, old, undefined, this.#unit);
+    return excess.length;
   }
 
   #put(list: ListKey, id: string, text: string, given: number | undefined): StoredObject {
@@ -281,6 +286,18 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (current === undefined || timestamp > current) this.table.setClock(list, timestamp, this.#unit);
     return timestamp;
   }
+}
+
+function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Page> {
+  const found = table.find(list);
+  if (found === undefined) return { timestamp: undefined, entries: [], more: false };
+  const timestamp = found.clock;
+  return { timestamp, ...(yield* selectPage(found.contents, query)) };
+}
+
+function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {
+  const found = table.find(list);
+  return found === undefined ? 0 : yield* countSelected(found.contents, selection);
 }
 
 function oldestTombstones({ contents }: ObjectList, before: number | undefined, maxRetained = 0): readonly Tombstone[] {

@@ -1,5 +1,6 @@
 // One writer at a time: units of work take turns in the order they asked, keep an undo log for rollback, and hold back
 // outside readers only while they have uncommitted writes. This is what makes the memory backends transactional.
+import { pause, runWithPauses, type Steps } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
@@ -7,6 +8,9 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 export class MemoryUnit implements Transaction {
   readonly #queue: UnitQueue;
   readonly #undo: (() => void)[] = [];
+  readonly #afterCommit: (() => void)[] = [];
+  /** Settles with the operation that goes on in steps. */
+  #walking: Promise<void> | undefined;
   #open = true;
 
   constructor(queue: UnitQueue) {
@@ -27,15 +31,39 @@ export class MemoryUnit implements Transaction {
     this.#undo.push(undo);
   }
 
+  /** Has something done once the unit is committed. */
+  afterCommit(task: () => void): void {
+    this.#afterCommit.push(task);
+  }
+
   /** Runs one operation of the unit, which sees the unit's own writes. */
   async run<T>(operation: () => T): Promise<T> {
+    // Operations take effect in the order in which they were asked for.
+    while (this.#walking !== undefined) await this.#walking;
     this.#requireOpen();
     return operation();
+  }
+
+  /** The same in steps; the unit keeps its turn meanwhile. */
+  async walk<T>(steps: Steps<T>): Promise<T> {
+    while (this.#walking !== undefined) await this.#walking;
+    this.#requireOpen();
+    const walked = start(steps, (step) => {
+      this.#requireOpen();
+      return step();
+    });
+    if (!(walked instanceof Promise)) return walked;
+    const finish = (): void => {
+      this.#walking = undefined;
+    };
+    this.#walking = walked.then(finish, finish);
+    return walked;
   }
 
   async commit(): Promise<void> {
     this.#requireOpen();
     this.#end();
+    for (const task of this.#afterCommit) task();
   }
 
   async rollback(): Promise<void> {
@@ -73,13 +101,21 @@ export class UnitQueue {
   }
 
   /** Runs a read of committed state, at once unless the current unit has uncommitted writes. */
-  read<T>(operation: () => T): Promise<T> {
+  read<T>(operation: () => T | Promise<T>): Promise<T> {
     if (!this.#current?.dirty) return attempt(operation);
     return new Promise((resolve) => {
       this.#readers.push(() => {
         resolve(attempt(operation));
       });
     });
+  }
+
+  /**
+   * Runs a read of committed state in steps. The first is run like any read; before the others anything may be written, so
+   * they go over what the first one has kept.
+   */
+  walk<T>(steps: Steps<T>): Promise<T> {
+    return this.read(() => start(steps, (step) => step()));
   }
 
   /** Ends the current turn: waiting readers first, all in this very step, then the next unit. */
@@ -102,6 +138,12 @@ export class UnitQueue {
 }
 
 /** Runs the operation now; what it throws becomes a rejection. */
-async function attempt<T>(operation: () => T): Promise<T> {
+async function attempt<T>(operation: () => T | Promise<T>): Promise<T> {
   return operation();
+}
+
+/** Runs the first step now. Most reads have no other, and are spared the price of one. */
+function start<T>(steps: Steps<T>, runStep: <R>(step: () => R) => R): T | Promise<T> {
+  const first = steps.next();
+  return first.done === true ? first.value : pause().then(() => runWithPauses(steps, runStep));
 }

@@ -1,30 +1,35 @@
 // Writes to whole lists and subtrees, done by the server. Rows of lists are locked in the order of their keys, so that
 // two of these do not wait for each other.
+import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection, SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
-import { prepared, type Result, type SqlValue } from './connection.ts';
+import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import type { LockedLists } from './locked-lists.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { byTime, selectSources } from './selection.ts';
 
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
-
 /** Tombstones that one statement deletes, so that none runs for long. */
 const chunkRows = 20_000;
+
+/** Lists that a unit names to itself for its next attempt. */
+const maxNamed = 1000;
 
 const below = '(l.parent = $1 OR (l.parent >= $2 AND l.parent < $3))';
 const lockBelow = prepared(
   'lock-below',
-  `SELECT l.parent FROM coffer_lists l WHERE ${below} ORDER BY l.parent, l.kind FOR UPDATE`,
+  `SELECT l.parent, l.kind FROM coffer_lists l WHERE ${below} ORDER BY l.parent, l.kind FOR UPDATE`,
+);
+const lockEarlierBelow: Statement = {
+  ...prepared('lock-earlier-below', `${lockBelow.text} NOWAIT`),
+  isImpatient: true,
+};
+const findBelow = prepared(
+  'find-below',
+  `SELECT l.parent, l.kind FROM coffer_lists l WHERE ${below} ORDER BY l.parent, l.kind LIMIT $4`,
 );
 const detachBelow = prepared(
   'detach-below',
@@ -42,17 +47,37 @@ const detachBelow = prepared(
  * Empties every list whose parent is the URI or lies below it: each gets a new number, and what is stored under the old
  * one is left to the background.
  */
-export async function deleteBelow(access: UnitAccess, uri: string, now: number): Promise<void> {
+export async function deleteBelow(access: UnitAccess, lists: LockedLists, uri: string, now: number): Promise<void> {
   const { low, high } = rangeBelow(uri);
+  const statement = await chooseLock(access, lists, uri);
   // Waiting for the lock of one list, others may have come into being below its objects. Once a round finds no more
   // than the one before, all are locked, and nobody can hold an object in them to create another one.
   let known = -1;
   for (;;) {
-    const { count } = await access.run(lockBelow, [uri, low, high]);
+    const { rows, count } = await access.run(statement, [uri, low, high]);
+    lists.want(rows.slice(-1).map(keyOf));
     if (count === known || (known === -1 && count === 0)) break;
     known = count;
   }
   if (known > 0) access.send(detachBelow, [uri, low, high, now]);
+}
+
+/**
+ * Waits for lists come in the order of all units. Where a unit deletes more than one subtree, or wrote elsewhere before,
+ * those below are against it: refused once, the unit runs again and takes them in their turn, unless they are too many to
+ * name. Then the server is left to find out who waits in a circle.
+ */
+async function chooseLock(access: UnitAccess, lists: LockedLists, uri: string): Promise<Statement> {
+  if (lists.isNext({ parent: uri, kind: '' })) return lockBelow;
+  const { low, high } = rangeBelow(uri);
+  const { rows } = await access.run(findBelow, [uri, low, high, maxNamed + 1]);
+  if (rows.length > maxNamed) return lockBelow;
+  lists.want(rows.map(keyOf));
+  return lockEarlierBelow;
+}
+
+function keyOf([parent, kind]: Row): ListKey {
+  return { parent: parent!, kind: kind! };
 }
 
 /** Forgets tombstones, list by list; returns how many. */

@@ -2,7 +2,7 @@
 // has read there stays true; the unit keeps it, counts its own writes on, and writes the row once.
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { StoredObject as Stored } from '../../core/objects/stored.ts';
-import { compareText } from '../../core/query/compare.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { prepared, type Result, type Row, type Statement } from './connection.ts';
 import type { PostgresUnit } from './unit.ts';
 
@@ -70,6 +70,12 @@ export class LockedLists {
   readonly #lists = new Map<string, LockedList>();
   /** Everything that was ever asked for. */
   readonly #wanted = new Map<string, ListKey>();
+  /** Locks that are being waited for, so that nobody asks for the same again. */
+  readonly #asked = new Map<string, Promise<Result>>();
+  /** Lists that came into being with this unit: nobody else finds their rows before it ends. */
+  readonly #added = new Set<string>();
+  /** What has to be settled before new lists are made. */
+  #holding: Promise<unknown> = Promise.resolve();
 
   constructor(unit: PostgresUnit) {
     this.#unit = unit;
@@ -81,7 +87,7 @@ export class LockedLists {
   async lock(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry }> {
     const found = await this.find(key, id);
     if (found !== undefined) return found;
-    this.#unit.send('storage', insertRow, [key.parent, key.kind]);
+    await this.#add(key);
     const created = await this.find(key, id);
     if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
     return created;
@@ -98,6 +104,36 @@ export class LockedLists {
     ]);
     const list = this.#keep(key, rows.rows[0]);
     return list === undefined ? undefined : { list, entry: keepEntry(list, id, entries.rows[0]) };
+  }
+
+  /**
+   * Locks the list alone, and answers whether the lock keeps what the list lies in: whoever deletes that takes the rows of
+   * all lists below it first, but cannot see those that are not there yet.
+   */
+  async lockBelow(key: ListKey): Promise<boolean> {
+    const list = await this.findList(key);
+    return list !== undefined && !this.#added.has(nameOf(key));
+  }
+
+  /** Lets lists that are not there yet come into being only after this, whatever comes of it. */
+  holdBack(holding: Promise<unknown>): void {
+    this.#holding = Promise.allSettled([this.#holding, holding]);
+  }
+
+  /** Whether a unit that waits for the list does so in the order of all units. */
+  isNext(key: ListKey): boolean {
+    for (const other of this.#wanted.values()) if (compareLists(other, key) > 0) return false;
+    return true;
+  }
+
+  /** Notes that the unit waits for these lists, or has them, by other means. */
+  want(keys: Iterable<ListKey>): void {
+    for (const key of keys) this.#wanted.set(nameOf(key), key);
+  }
+
+  /** Whether the row of the list is known to be locked. */
+  has(key: ListKey): boolean {
+    return this.#lists.has(nameOf(key));
   }
 
   /** What is under the id in a list that is locked already; `undefined` for other lists. */
@@ -119,7 +155,7 @@ export class LockedLists {
   async lockList(key: ListKey): Promise<LockedList> {
     const found = await this.findList(key);
     if (found !== undefined) return found;
-    this.#unit.send('storage', insertRow, [key.parent, key.kind]);
+    await this.#add(key);
     const created = await this.findList(key);
     if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
     return created;
@@ -142,9 +178,24 @@ export class LockedLists {
   }
 
   #lockRow(key: ListKey): Promise<Result> {
-    const isLast = [...this.#wanted.values()].every((other) => compareLists(other, key) <= 0);
-    this.#wanted.set(nameOf(key), key);
-    return this.#unit.run('storage', isLast ? lockRow : lockEarlierRow, [key.parent, key.kind]);
+    const name = nameOf(key);
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) return asked;
+    const statement = this.isNext(key) ? lockRow : lockEarlierRow;
+    this.want([key]);
+    const answer = this.#unit.run('storage', statement, [key.parent, key.kind]);
+    const forget = (): void => void this.#asked.delete(name);
+    this.#asked.set(name, answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  /** Brings the list into being, without a clock, unless somebody else has done so meanwhile. */
+  async #add(key: ListKey): Promise<void> {
+    await this.#holding;
+    this.want([key]);
+    const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
+    if (count > 0) this.#added.add(nameOf(key));
   }
 
   async #entryOf(list: LockedList, id: string): Promise<Entry> {
@@ -155,17 +206,17 @@ export class LockedLists {
   }
 
   #keep(key: ListKey, row: Row | undefined): LockedList | undefined {
-    if (row === undefined) return undefined;
-    // Somebody else may have kept it while this one waited for the answer.
     const name = nameOf(key);
+    if (row === undefined) {
+      // The unit has nothing of it, so whatever comes before it may still be waited for.
+      this.#wanted.delete(name);
+      return undefined;
+    }
+    // Somebody else may have kept it while this one waited for the answer.
     const list = this.#lists.get(name) ?? new LockedList(key, row);
     this.#lists.set(name, list);
     return list;
   }
-}
-
-function compareLists(a: ListKey, b: ListKey): number {
-  return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }
 
 /** A list as the key of a map. */

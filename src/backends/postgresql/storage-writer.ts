@@ -3,24 +3,34 @@
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  Deletion,
+  LockedState,
+  NewObject,
+  PurgeOptions,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
-import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
-import { prepared } from './connection.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
+import { prepared, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
-const holdObject = prepared(
-  'hold-object',
-  `SELECT o.last_modified, o.data FROM coffer_lists l
+// Those who come later need not wait for it in turn, so it might wait for ever where many hold: who can, locks instead.
+const selectHeld = `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-  WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`,
-);
+  WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`;
+const holdObject = prepared('hold-object', selectHeld);
+const holdEarlierObject: Statement = {
+  ...prepared('hold-earlier-object', `${selectHeld} NOWAIT`),
+  isImpatient: true,
+};
 const insertObjects = prepared(
   'insert-objects',
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
@@ -71,16 +81,30 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return this.#held.get(heldName(list, id)) ?? super.get(list, id);
   }
 
-  async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
+    const held = this.#hold(list, id, below);
+    this.#lists.holdBack(held);
+    return held;
+  }
+
+  async #hold(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
     // Deleting an object, or what it lies in, takes the row of its list, which this unit has.
-    const known = await this.#lists.findKnown(list, id);
-    if (known !== undefined) return known.object;
+    if (this.#lists.has(list)) return (await this.#lists.findKnown(list, id))?.object;
     const held = this.#held.get(heldName(list, id));
     if (held !== undefined) return held;
-    const { rows } = await this.access.run(holdObject, [list.parent, list.kind, id]);
-    const object = objectOf(id, rows[0]);
+    // Read after the lock is there, as statements take effect in their order.
+    const [isKept, found] =
+      below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), super.get(list, id)]);
+    const object = isKept ? found : await this.#holdRows(list, id);
     if (object !== undefined) this.#held.set(heldName(list, id), object);
     return object;
+  }
+
+  async #holdRows(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const statement = this.#lists.isNext(list) ? holdObject : holdEarlierObject;
+    this.#lists.want([list]);
+    const { rows } = await this.access.run(statement, [list.parent, list.kind, id]);
+    return objectOf(id, rows[0]);
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
@@ -191,7 +215,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
 
   async deleteChildren(uri: string): Promise<void> {
     this.#forget();
-    await deleteBelow(this.access, uri, this.#clock.now());
+    await deleteBelow(this.access, this.#lists, uri, this.#clock.now());
     this.access.unit.afterCommit(this.#announceDoomed);
   }
 

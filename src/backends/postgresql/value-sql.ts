@@ -93,10 +93,14 @@ export function orderSql(
   direction: 'ascending' | 'descending',
 ): readonly string[] {
   const type = `jsonb_typeof(${expression})`;
-  const rank = `CASE ${type} WHEN 'null' THEN 0 WHEN 'string' THEN 1 WHEN 'number' THEN 2 WHEN 'boolean' THEN 3
-    WHEN 'array' THEN 4 WHEN 'object' THEN 5 ELSE 6 END`;
-  const text = `(CASE ${type} WHEN 'string' THEN ${expression} #>> '{}' END) COLLATE "C"`;
-  const scalar = `CASE ${type} WHEN 'number' THEN ${expression} WHEN 'boolean' THEN ${expression} END`;
-  const other = `CASE ${type} WHEN 'array' THEN ${comparable(context, expression)} WHEN 'object' THEN ${comparable(context, expression)} END`;
-  return [rank, text, scalar, other].map((key) => `${key} ${direction === 'ascending' ? 'ASC' : 'DESC'}`);
+  // A digit for the type, so that one text orders most values; NULL, for the missing ones, is above all.
+  const typeAndText = `(CASE ${type} WHEN 'string' THEN '1' || (${expression} #>> '{}') WHEN 'number' THEN '2'
+    WHEN 'null' THEN '0' WHEN 'boolean' THEN '3' WHEN 'array' THEN '4' WHEN 'object' THEN '5' END) COLLATE "C"`;
+  const form = comparable(context, expression);
+  // Equal texts are equal as values, too.
+  const value =
+    form === expression
+      ? form
+      : `CASE ${type} WHEN 'array' THEN ${form} WHEN 'object' THEN ${form} ELSE ${expression} END`;
+  return [typeAndText, value].map((key) => `${key} ${direction === 'ascending' ? 'ASC' : 'DESC'}`);
 }

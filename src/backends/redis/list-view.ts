@@ -1,6 +1,5 @@
 // One list as one reader sees it: the entries of the server, and over them the changes of the reader's unit of work when
 // there are any. All reads through one view belong to one version of the list.
-import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListDraft } from './list-draft.ts';
@@ -16,13 +15,18 @@ export class ListView {
   readonly list: ListKey;
   readonly #reads: ListReads;
   readonly #draft: ListDraft | undefined;
+  readonly #whenStale: () => Error;
   #state: ListState | undefined;
 
-  /** @param draft of the unit that reads; absent: committed state */
-  constructor(reads: ListReads, list: ListKey, draft?: ListDraft) {
+  /**
+   * @param draft of the unit that reads; absent: committed state
+   * @param whenStale what to throw when the list of the server is not that of the draft, or the one read before, any more
+   */
+  constructor(reads: ListReads, list: ListKey, draft?: ListDraft, whenStale: () => Error = () => new ListChanged()) {
     this.list = list;
     this.#reads = reads;
     this.#draft = draft;
+    this.#whenStale = whenStale;
   }
 
   /** The clock of the version that was read. */
@@ -115,12 +119,8 @@ export class ListView {
   }
 
   #verify(state: ListState): void {
-    if (this.#draft !== undefined) {
-      if (state.version !== this.#draft.version) throw new TransactionConflict('another process has changed the list');
-      return;
-    }
-    this.#state ??= state;
-    if (state.version !== this.#state.version) throw new ListChanged();
+    const { version } = this.#draft ?? (this.#state ??= state);
+    if (state.version !== version) throw this.#whenStale();
   }
 }
 

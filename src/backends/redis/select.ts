@@ -3,6 +3,7 @@
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import {
   continueRange,
@@ -94,16 +95,6 @@ async function* candidates(
       entry.lastModified <= range.high &&
       matches(entry, filters),
   );
-}
-
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const { field, ...test } of filters) {
-    if (field.path.length !== 1 || field.path[0] !== 'id') continue;
-    if (test.operator === 'eq') return typeof test.value === 'string' ? [test.value] : [];
-    if (test.operator === 'in') return test.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
 }
 
 /** Keeps the first entries in the order of a query, never more than a few pages of them. */

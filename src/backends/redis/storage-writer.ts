@@ -7,6 +7,7 @@ import type {
   ListState,
   LockedState,
   NewObject,
+  PurgeOptions,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
@@ -134,15 +135,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     await this.#unit.cascade(uri);
   }
 
-  async purgeDeleted(
-    options: {
-      readonly kind?: string;
-      readonly parent?: string;
-      readonly before?: number;
-      readonly maxRetained?: number;
-      readonly limit?: number;
-    } = {},
-  ): Promise<number> {
+  async purgeDeleted(options: PurgeOptions = {}): Promise<number> {
     const { before, maxRetained = 0, limit = Infinity } = options;
     this.#unit.requireOpen();
     if (before !== undefined && options.maxRetained !== undefined) throw new Error('give either before or maxRetained');
@@ -232,7 +225,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   #view(draft: ListDraft): ListView {
-    return new ListView(this.reads, draft.list, draft);
+    return new ListView(this.reads, draft.list, draft, () => this.#unit.loseOver(draft.list));
   }
 
   async #draftOf(list: ListKey, id: string): Promise<ListDraft> {

@@ -109,6 +109,13 @@ export class RedisUnit implements Transaction {
     await this.#naming(list, this.#host.holds.take({ kind: 'hold', list, id }, this));
   }
 
+  /** The lost race over a list that another process has changed meanwhile; the next attempt keeps it out. */
+  loseOver(list: ListKey): TransactionConflict {
+    this.#host.leases.expectContention(list);
+    const lists = this.drafts.map((draft) => draft.list);
+    return new TransactionConflict('another process has changed the list', { lists });
+  }
+
   /** Lets the commit fail when another process has deleted the object. */
   relyOn(list: ListKey, id: string): void {
     this.#held.set(`${nameOf(list)}\0${id}`, { list, id });

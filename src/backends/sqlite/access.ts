@@ -2,7 +2,7 @@
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Snapshots } from './snapshots.ts';
-import { runWithPauses, type Steps } from './steps.ts';
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
 
 export interface Access {

@@ -3,7 +3,7 @@
 import type { BoundPattern } from '../../contracts/permission.ts';
 import type { Connection } from './connection.ts';
 import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 /** Object id → permissions. */
 export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;

@@ -1,20 +1,13 @@
 // Writes to whole lists and subtrees. What may touch many rows goes in steps, so that requests are served meanwhile;
 // the unit of work keeps the turn of the writer until it ends.
+import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { detachContents, findList, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { rangeBelow } from '../sql/text-range.ts';
-
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
 
 /** Rows that one statement deletes. */
 const chunkRows = 2000;
@@ -107,7 +100,7 @@ function* selectExcess(
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly number[]> {
-  const compiled = compileSelection(row.list, selection, false);
+  const compiled = compileSelection(row, selection, false);
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: [object: number, lastModified: number][] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {

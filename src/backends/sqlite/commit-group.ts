@@ -22,7 +22,7 @@ export class CommitGroup {
     this.outcome.catch(() => undefined);
   }
 
-  /** Tells all units that their writes are durable. */
+  /** Tells all units that their writes are durable, unless the group has failed. */
   succeed(): void {
     this.#resolve();
   }

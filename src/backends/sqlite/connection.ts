@@ -1,5 +1,5 @@
 // One connection to a database file: statements prepared once, rows as tuples, and the one SQL function through which
-// a statement asks the query evaluator. The only file, with `errors.ts`, that knows the driver.
+// a statement asks the query evaluator. The only file, with `errors.ts` and `checkpoint-thread.ts`, that knows the driver.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';

@@ -2,21 +2,27 @@
 // turns of the writer.
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access } from './access.ts';
+import { CheckpointThread } from './checkpoint-thread.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
+import { LogFile } from './log-file.ts';
 import { reapChunk } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
 
-export interface SqliteDatabaseOptions extends Omit<WriterQueueOptions, 'beforeCommit'> {
+export interface SqliteDatabaseOptions extends WriterQueueOptions {
   /** The file; it and its folder are created when absent. */
   readonly path: string;
   readonly clock: Clock;
   /** Default `FULL`: a commit survives loss of power. */
   readonly synchronous?: Synchronous;
+  /** Pages in the write-ahead log that are worth moving into the file. */
+  readonly checkpointFrames?: number;
 }
 
 export interface SqliteDatabase extends Database {
@@ -39,28 +45,55 @@ export interface SqliteDatabase extends Database {
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
   const { path, clock, synchronous = 'FULL' } = options;
-  const writer = translating('storage', () => new Connection({ path, synchronous }));
+  // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
+  const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
+  const ofCommits = log === undefined ? synchronous : 'NORMAL';
+  const writer = translating('storage', () => new Connection({ path, synchronous: ofCommits }));
   try {
     requireKnownSchema(writer, databaseMigrations, path);
     const snapshots = translating(
       'storage',
       () => new Snapshots(() => new Connection({ path, synchronous, readOnly: true })),
     );
-    const queue = new WriterQueue(writer, { ...options, beforeCommit: () => snapshots.refresh() });
-    return createDatabase(path, clock, writer, snapshots, queue);
+    const queue: WriterQueue = new WriterQueue(writer, options, {
+      before: () => snapshots.hold(),
+      done: () => checkpoints.look(writer),
+      flush: log && (() => flush(log, snapshots)),
+      settled: () => snapshots.release(),
+    });
+    const checkpoints = new Checkpoints(
+      new CheckpointThread(path, synchronous),
+      writer,
+      queue,
+      options.checkpointFrames,
+    );
+    return createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints });
   } catch (error) {
     writer.close();
     throw error;
   }
 }
 
-function createDatabase(
-  path: string,
-  clock: Clock,
-  writer: Connection,
-  snapshots: Snapshots,
-  queue: WriterQueue,
-): SqliteDatabase {
+async function flush(log: LogFile, snapshots: Snapshots): Promise<void> {
+  try {
+    await log.flush();
+  } catch (error) {
+    if (error instanceof BackendUnavailable) snapshots.fail(error);
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly writer: Connection;
+  readonly log: LogFile | undefined;
+  readonly snapshots: Snapshots;
+  readonly queue: WriterQueue;
+  readonly checkpoints: Checkpoints;
+}
+
+function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
   const reaper = new Background(() => reapChunk(queue));
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
   let closing: Promise<void> | undefined;
@@ -92,6 +125,8 @@ function createDatabase(
   async function close(): Promise<void> {
     await reaper.stop();
     await queue.close();
+    await checkpoints.close();
+    await log?.close();
     await snapshots.close();
     try {
       writer.all('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -4,6 +4,7 @@ import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 export type BackendName = 'storage' | 'permission' | 'cache';
 
 const busyCodes: readonly number[] = [5, 6];
+const constraintCode = 19;
 
 /** What the primary result codes of SQLite mean to an operator. */
 const meanings: ReadonlyMap<number, string> = new Map([
@@ -32,6 +33,11 @@ function resultCode(error: unknown): number | undefined {
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && busyCodes.includes(code);
+}
+
+/** Whether a unique index has refused the row. */
+export function isTaken(error: unknown): boolean {
+  return resultCode(error) === constraintCode;
 }
 
 /**

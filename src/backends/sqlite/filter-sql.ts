@@ -1,13 +1,20 @@
 // The filters of a query as one SQL condition. Whatever SQLite would see differently from the query evaluator (exact
-// numbers, odd keys, arrays, objects, text search) is asked of the evaluator through `coffer_matches`.
+// numbers, odd keys, arrays, objects, most text search) is asked of the evaluator through `coffer_matches`.
 import type { Filter } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
-import { always, compileAttributeTerm, compileOwnTerm, isOwnField, never, type Condition } from './filter-terms.ts';
+import {
+  always,
+  askEvaluator,
+  compileAttributeTerm,
+  compileOwnTerm,
+  isOwnField,
+  never,
+  type Condition,
+} from './filter-terms.ts';
 
 /** Terms that SQLite evaluates itself; more would make too many different statements for what they save. */
-const maxTerms = 3;
+const maxTerms = 2;
 
-const askEvaluator: Condition = { sql: 'coffer_matches(e.id, e.last_modified, e.data)', parameters: [] };
 const askEvaluatorOfTombstone: Condition = { sql: 'coffer_matches(e.id, e.last_modified, NULL)', parameters: [] };
 
 /** The condition for live objects, on the table `objects` as `e`; `never` when none can match. */
@@ -46,7 +53,8 @@ function conjunction(terms: readonly (Condition | undefined)[], evaluator: Condi
   const all = native.length > maxTerms || terms.includes(undefined) ? [...chosen, evaluator] : chosen;
   if (all.length <= 1) return all[0];
   return {
-    sql: `(${all.map(({ sql }) => sql).join(' AND ')})`,
+    // Not AND: where a value is wanted, SQLite may evaluate all of its terms although the first is false.
+    sql: all.reduceRight((rest, { sql }) => (rest === '' ? sql : `(CASE WHEN ${sql} THEN ${rest} ELSE 0 END)`), ''),
     parameters: all.flatMap(({ parameters }) => parameters),
   };
 }

@@ -17,6 +17,9 @@ export interface Condition {
 export const always: Condition = { sql: '1', parameters: [] };
 export const never: Condition = { sql: '0', parameters: [] };
 
+/** The query evaluator's word on a live object. */
+export const askEvaluator: Condition = { sql: 'coffer_matches(e.id, e.last_modified, e.data)', parameters: [] };
+
 const plainKey = /^[A-Za-z0-9_-]+$/;
 
 /** SQLite's names of JSON types in the order of `compareValues`, where missing (NULL) comes last. */
@@ -71,29 +74,71 @@ export function compileAttributeTerm(filter: Filter): Condition | undefined {
   if (path === undefined) return undefined;
   switch (filter.operator) {
     case 'has':
-      return { sql: '(json_type(e.data, ?) IS NOT NULL) = ?', parameters: [path, filter.present ? 1 : 0] };
+      return compileType(path, null, !filter.present);
     case 'in':
     case 'exclude':
       return compileMembership(path, filter.values, filter.operator === 'in');
     case 'like':
+      return compileSearch(path, filter.parts);
     case 'contains':
     case 'contains_any':
       return undefined;
     default:
-      return compileComparison(path, acceptedOrders[filter.operator], filter.value);
+      return compileComparison(path, filter.operator, filter.value);
   }
 }
 
 /** Values of one type are compared by SQLite, others by the order of types; missing comes out of the ELSE branch. */
-function compileComparison(path: string, accepted: number, value: JsonValue): Condition | undefined {
+function compileComparison(path: string, operator: Comparison, value: JsonValue): Condition | undefined {
   const rank = scalarRank(value);
   if (rank === undefined) return undefined;
+  if (operator === 'eq' || operator === 'not') return compileEquality(path, rank, value, operator === 'eq');
+  const { isAbove, wanted } = orderTests[operator];
   const bound = bindScalar(value);
+  const [sameType, lowerTypes] = [typeNames[rank]!, typeNames.slice(0, rank).join(' ')];
   return {
-    sql: `(? >> CASE WHEN instr(?, json_type(e.data, ?))
-      THEN 1 + ifnull(json_extract(e.data, ?) > ?, 0) - ifnull(json_extract(e.data, ?) < ?, 0)
-      WHEN instr(?, json_type(e.data, ?)) THEN 0 ELSE 2 END) & 1`,
-    parameters: [accepted, typeNames[rank]!, path, path, bound, path, bound, typeNames.slice(0, rank).join(' '), path],
+    sql: `(CASE WHEN instr(?, json_type(e.data, ?))
+      THEN ifnull(CASE WHEN ? THEN json_extract(e.data, ?) > ? ELSE json_extract(e.data, ?) < ? END, 0)
+      WHEN instr(?, json_type(e.data, ?)) THEN ? ELSE ? END) = ?`,
+    parameters: [sameType, path, isAbove, path, bound, path, bound, lowerTypes, path, 1 - isAbove, isAbove, wanted],
+  };
+}
+
+/** Two tests, whether the value is above and whether it is below, and their opposites. */
+const orderTests = {
+  gt: { isAbove: 1, wanted: 1 },
+  max: { isAbove: 1, wanted: 0 },
+  lt: { isAbove: 0, wanted: 1 },
+  min: { isAbove: 0, wanted: 0 },
+} as const;
+
+/** The type, NULL where there is no value. */
+function compileType(path: string, type: string | null, wanted: boolean): Condition {
+  return { sql: '(json_type(e.data, ?) IS ?) = ?', parameters: [path, type, wanted ? 1 : 0] };
+}
+
+/** The type is looked at only where the value is the same. */
+function compileEquality(path: string, rank: number, value: JsonValue, wanted: boolean): Condition {
+  if (value === null) return compileType(path, 'null', wanted);
+  return {
+    sql: '(CASE WHEN json_extract(e.data, ?) = ? THEN instr(?, json_type(e.data, ?)) > 0 ELSE 0 END) = ?',
+    parameters: [path, bindScalar(value), typeNames[rank]!, path, wanted ? 1 : 0],
+  };
+}
+
+/**
+ * The usual search, for a text anywhere in another one. SQLite knows upper and lower case of ASCII alone: it finds what is
+ * there, and the evaluator is asked where there may be more.
+ */
+function compileSearch(path: string, parts: readonly string[]): Condition | undefined {
+  const [start, wanted, end] = parts;
+  if (parts.length !== 3 || start !== '' || wanted === undefined || end !== '') return undefined;
+  return {
+    sql: `(CASE ifnull(json_type(e.data, ?), 'null') WHEN 'null' THEN 0 WHEN 'text' THEN
+      CASE WHEN instr(lower(json_extract(e.data, ?)), ?) THEN 1
+      WHEN octet_length(json_extract(e.data, ?)) = length(json_extract(e.data, ?)) THEN 0 ELSE ${askEvaluator.sql} END
+      ELSE ${askEvaluator.sql} END)`,
+    parameters: [path, path, wanted, path, path],
   };
 }
 

@@ -2,21 +2,24 @@
 // selected rows are compared, but only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
-import type { PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
+import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { readEntryField } from '../../core/query/fields.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { isOwnField, jsonPathOf } from './filter-terms.ts';
-import { FirstOf } from './first-of.ts';
+import { compileAttributeTerm, isOwnField, jsonPathOf } from './filter-terms.ts';
+import { FirstOf } from '../../base/first-of.ts';
+import type { ListRow } from './lists.ts';
 import {
   compileSelection,
   fromWhere,
+  narrowSelection,
+  walkFromBothEnds,
   walkWindows,
   windowRows,
   type CompiledSelection,
   type Window,
 } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { isIdField, isTimestampField, rangeAfter } from '../../core/query/timestamp-range.ts';
 
 export interface SelectedPage {
@@ -32,7 +35,7 @@ type EntryRow = [id: string, lastModified: number, data: string | null];
 /** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
 export function* selectPage(
   connection: Connection,
-  list: number,
+  list: ListRow,
   query: PageQuery,
   includeDeleted: boolean,
 ): Steps<SelectedPage> {
@@ -134,13 +137,16 @@ function* selectByPosition(
 ): Steps<readonly StoredEntry[]> {
   const best = new FirstOf<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
   const keys = compileKeys(sort);
-  yield* walkWindows(connection, selection, 'descending', (window) => {
-    for (const source of selection.tables) {
+  yield* walkFromBothEnds(connection, selection, (window) => {
+    // Most rows are refused by SQLite, which costs far less than to look at them here.
+    const bound = boundOf(sort, best.worst?.position);
+    const bounded = bound === undefined ? selection : narrowSelection(selection, bound);
+    for (const source of bounded.tables) {
       const isLive = source.table === 'objects';
-      const from = fromWhere(selection, source, window);
+      const from = fromWhere(bounded, source, window);
       const columns = isLive ? ['e.object', ...keys.columns] : ['NULL'];
       const rows = connection.allMatching<[string, number, number | null, ...(string | null)[]]>(
-        selection.filters,
+        bounded.filters,
         `SELECT e.id, e.last_modified, ${columns.join(', ')} ${from.sql}`,
         isLive ? [...keys.parameters, ...from.parameters] : from.parameters,
       );
@@ -150,9 +156,18 @@ function* selectByPosition(
         best.add({ position, id, lastModified, object: object ?? undefined });
       }
     }
-    return false;
   });
   return fetchEntries(connection, best.finish());
+}
+
+/** What all rows before the position pass; `undefined` where SQLite cannot test it by itself. */
+function boundOf([first]: readonly SortKey[], position: PagePosition | undefined): Filter | undefined {
+  if (first === undefined || position === undefined || isOwnField(first.field)) return undefined;
+  const { field, direction } = first;
+  const [value] = position;
+  if (value === undefined) return direction === 'ascending' ? undefined : { field, operator: 'has', present: false };
+  const bound: Filter = { field, operator: direction === 'ascending' ? 'max' : 'min', value };
+  return compileAttributeTerm(bound) === undefined ? undefined : bound;
 }
 
 /** How the values of the sort keys are read from a row: by SQLite, or, where its paths do not reach, from `data`. */

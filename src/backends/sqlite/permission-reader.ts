@@ -13,7 +13,7 @@ import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { walkPage } from '../sql/walk-page.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
 const boundPerStatement = 16;

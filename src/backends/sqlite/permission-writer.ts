@@ -1,5 +1,5 @@
 // The writing half of the permission contract, inside a unit of work.
-import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
@@ -9,12 +9,36 @@ import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 /** Objects given entries without a pause. */
 const objectsPerStep = 500;
 
+interface Answer {
+  readonly bound: readonly BoundPermission[];
+  readonly isGranted: Promise<boolean>;
+}
+
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
   readonly #announceDoomed: () => void;
+  /**
+   * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
+   * it lasts; what it changes itself is forgotten.
+   */
+  readonly #answers = new Map<string, Answer>();
 
   constructor(access: Access, announceDoomed: () => void) {
     super(access);
     this.#announceDoomed = announceDoomed;
+  }
+
+  override checkPermission(
+    principals: readonly string[],
+    bound: readonly BoundPermission[],
+    memberOf?: string,
+  ): Promise<boolean> {
+    const question = JSON.stringify([principals, bound, memberOf]);
+    const known = this.#answers.get(question);
+    if (known !== undefined) return known.isGranted;
+    // Kept before anybody can write: the answer is about the entries as they are now.
+    const isGranted = super.checkPermission(principals, bound, memberOf);
+    this.#answers.set(question, { bound, isGranted });
+    return isGranted;
   }
 
   addUserPrincipal(userId: string, principal: string): Promise<void> {
@@ -37,6 +61,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#answers.clear();
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
       grant(connection, ensureFolder(connection, folder), name, permission, principal);
@@ -60,20 +85,26 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
-    return this.access.read(function* (connection) {
-      for (const [index, { objectId, permissions }] of entries.entries()) {
-        if (index > 0 && index % objectsPerStep === 0) yield;
-        const { folder: uri, name } = splitObjectId(objectId);
-        for (const [permission, principals] of Object.entries(permissions)) {
-          if (principals.length === 0) continue;
-          const folder = ensureFolder(connection, uri);
-          for (const principal of principals) grant(connection, folder, name, permission, principal);
+    this.#answers.clear();
+    return this.access
+      .read(function* (connection) {
+        for (const [index, { objectId, permissions }] of entries.entries()) {
+          if (index > 0 && index % objectsPerStep === 0) yield;
+          const { folder: uri, name } = splitObjectId(objectId);
+          for (const [permission, principals] of Object.entries(permissions)) {
+            if (principals.length === 0) continue;
+            const folder = ensureFolder(connection, uri);
+            for (const principal of principals) grant(connection, folder, name, permission, principal);
+          }
         }
-      }
-    });
+      })
+      .finally(() => this.#answers.clear());
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+    for (const [question, { bound }] of this.#answers) {
+      if (bound.some((entry) => entry.objectId === objectId)) this.#answers.delete(question);
+    }
     return this.access.run((connection) => {
       const { folder: uri, name } = splitObjectId(objectId);
       let folder = findFolder(connection, uri);
@@ -94,6 +125,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+    this.#answers.clear();
     return this.access.run((connection) => {
       for (const objectId of objectIds) {
         const { folder, name } = splitObjectId(objectId);
@@ -108,6 +140,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
   deletePermissionsBelow(uri: string): Promise<void> {
+    this.#answers.clear();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
       const doomed = connection.run(
@@ -122,6 +155,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   flush(): Promise<void> {
+    this.#answers.clear();
     return this.access.run((connection) => {
       for (const table of ['entries', 'folders', 'doomed_folders', 'user_principals']) {
         connection.run(`DELETE FROM ${table}`);
@@ -130,6 +164,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {
+    this.#answers.clear();
     return this.access.run((connection) => {
       connection.run(sql, ...parameters);
     });

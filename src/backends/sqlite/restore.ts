@@ -4,7 +4,7 @@ import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/
 import type { Connection } from './connection.ts';
 import { findList, insertList, updateList } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 /** Entries stored without a pause. */
 const entriesPerStep = 500;

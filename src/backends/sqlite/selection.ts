@@ -1,14 +1,21 @@
 // What a query selects from one list, as SQL: the source rows (a stretch of timestamps, or a set of ids) and the
 // conditions on them. Scans walk the source in windows, so that no statement runs for long.
 import type { Filter, Selection } from '../../core/query/ast.ts';
+import { namedIds } from '../../core/query/named-ids.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { liveCondition, tombstoneCondition } from './filter-sql.ts';
 import type { Condition } from './filter-terms.ts';
-import type { Steps } from './steps.ts';
-import { isIdField, splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
+import type { Steps } from '../../base/steps.ts';
+import type { ListRow } from './lists.ts';
+import { splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
-/** Index entries that one statement of a scan looks at; a few milliseconds at most. */
+/** Index entries that are looked at without a pause. */
 export const windowRows = 1000;
+/** Those of the first window of a longer scan; the others are as large as the time they take allows. */
+const firstRows = 250;
+const fewestRows = 10;
+const mostRows = 5000;
+const windowMs = 4;
 
 export type TableName = 'objects' | 'tombstones';
 
@@ -17,11 +24,15 @@ export interface CompiledSelection {
   /** The internal number of the list. */
   readonly list: number;
   readonly filters: readonly Filter[];
+  /** Those that the range does not stand for. */
+  readonly rest: readonly Filter[];
   readonly range: TimestampRange;
   /** The only ids in question, without duplicates. */
   readonly ids: readonly string[] | undefined;
   /** Which tables to look into, and what their rows must fulfil beyond source and range. */
   readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
+  /** Whether so little is in the list that one window holds all of it. */
+  readonly isSmall: boolean;
 }
 
 /** A part of the source: timestamps, of the ids when there are any. */
@@ -31,25 +42,30 @@ export interface Window {
 }
 
 /** Compiles filters and ids; a table takes part only when one of its rows can match at all. */
-export function compileSelection(list: number, selection: Selection, includeDeleted: boolean): CompiledSelection {
+export function compileSelection(list: ListRow, selection: Selection, includeDeleted: boolean): CompiledSelection {
   const { range, rest } = splitTimestampRange(selection.filters);
   const ids = selection.ids ?? namedIds(rest);
-  const tables: CompiledSelection['tables'][number][] = [];
-  const ofObjects = liveCondition(rest);
-  if (ofObjects !== 'never') tables.push({ table: 'objects', condition: ofObjects });
-  const ofTombstones = includeDeleted ? tombstoneCondition(rest) : 'never';
-  if (ofTombstones !== 'never') tables.push({ table: 'tombstones', condition: ofTombstones });
-  return { list, filters: selection.filters, range, ids: ids && [...new Set(ids)], tables };
+  const names: readonly TableName[] = [
+    ...(list.live > 0 ? (['objects'] as const) : []),
+    ...(includeDeleted && list.dead > 0 ? (['tombstones'] as const) : []),
+  ];
+  const tables = compileTables(names, rest);
+  const isSmall = list.live + list.dead <= windowRows;
+  return { list: list.list, filters: selection.filters, rest, range, ids: ids && [...new Set(ids)], tables, isSmall };
 }
 
-/** The only ids that can pass the filters, when one of them names ids. */
-function namedIds(filters: readonly Filter[]): readonly string[] | undefined {
-  for (const filter of filters) {
-    if (!isIdField(filter.field)) continue;
-    if (filter.operator === 'eq') return typeof filter.value === 'string' ? [filter.value] : [];
-    if (filter.operator === 'in') return filter.values.filter((value) => typeof value === 'string');
-  }
-  return undefined;
+function compileTables(names: readonly TableName[], filters: readonly Filter[]): CompiledSelection['tables'] {
+  return names.flatMap((table) => {
+    const condition = table === 'objects' ? liveCondition(filters) : tombstoneCondition(filters);
+    return condition === 'never' ? [] : [{ table, condition }];
+  });
+}
+
+/** The part of a selection that passes one more filter. */
+export function narrowSelection(selection: CompiledSelection, filter: Filter): CompiledSelection {
+  const filters = [...selection.rest, filter];
+  const names = selection.tables.map(({ table }) => table);
+  return { ...selection, filters: [...selection.filters, filter], tables: compileTables(names, filters) };
 }
 
 /** `FROM … WHERE …` for the rows of one table in a window, the rows being `e`. */
@@ -92,33 +108,69 @@ export function* walkWindows(
     }
     return;
   }
+  if (selection.isSmall || findEdge(connection, selection, range, direction, windowRows) === undefined) {
+    visit({ range, ids });
+    return;
+  }
+  const descending = direction === 'descending';
   let rest = range;
-  for (;;) {
-    const edge = findEdge(connection, selection, rest, direction);
+  let rows = firstRows;
+  while (rest.low <= rest.high) {
+    yield;
+    const startedAt = performance.now();
+    const edge = findEdge(connection, selection, rest, direction, rows);
     if (edge === undefined) {
       visit({ range: rest, ids });
       return;
     }
-    yield;
-    const descending = direction === 'descending';
     if (visit({ range: descending ? { ...rest, low: edge } : { ...rest, high: edge }, ids })) return;
     rest = descending ? { ...rest, high: edge - 1 } : { ...rest, low: edge + 1 };
-    if (rest.low > rest.high) return;
+    rows = nextRows(rows, performance.now() - startedAt);
   }
 }
 
-/** The far end of the next window, or `undefined` when the rest fits into one. */
+/**
+ * The same for those who keep the best of all, whatever the order: the oldest window comes first, then the others from the
+ * newest on. What grows or shrinks with time has its extremes at the ends, and once they are known little else is any good.
+ */
+export function* walkFromBothEnds(
+  connection: Connection,
+  selection: CompiledSelection,
+  visit: (window: Window) => void,
+): Steps<void> {
+  const { ids, range, isSmall } = selection;
+  const edge =
+    isSmall || ids !== undefined ? undefined : findEdge(connection, selection, range, 'ascending', windowRows);
+  if (edge !== undefined) {
+    yield;
+    visit({ range: { ...range, high: edge }, ids });
+  }
+  const rest = edge === undefined ? range : { ...range, low: edge + 1 };
+  yield* walkWindows(connection, { ...selection, range: rest }, 'descending', (window) => {
+    visit(window);
+    return false;
+  });
+}
+
+/** How many rows take the time of a window, going by what so many have taken: it depends on how large they are. */
+function nextRows(rows: number, tookMs: number): number {
+  const fitting = Math.round(rows * Math.min(windowMs / tookMs, 4));
+  return Math.max(fewestRows, Math.min(fitting, mostRows));
+}
+
+/** The far end of a window of so many rows, or `undefined` when the rest fits into it. */
 function findEdge(
   connection: Connection,
   { list, tables }: CompiledSelection,
   { low, high }: TimestampRange,
   direction: 'ascending' | 'descending',
+  rows: number,
 ): number | undefined {
   const order = direction === 'descending' ? 'DESC' : 'ASC';
   const edges = tables.flatMap(({ table }) => {
     const sql = `SELECT e.last_modified FROM ${table} e WHERE e.list = ? AND e.last_modified BETWEEN ? AND ?
       ORDER BY e.last_modified ${order} LIMIT 1 OFFSET ?`;
-    return connection.get<[number]>(sql, list, low, high, windowRows - 1) ?? [];
+    return connection.get<[number]>(sql, list, low, high, rows - 1) ?? [];
   });
   if (edges.length === 0) return undefined;
   return direction === 'descending' ? Math.max(...edges) : Math.min(...edges);

@@ -1,9 +1,10 @@
-// Reads of committed state. Short ones run at once and share a snapshot as long as the event loop does not turn, which
-// saves most of their cost; long ones get a connection of their own, whose snapshot stays while others are served.
+// Reads of durable state. Short ones run at once and share a snapshot as long as the event loop does not turn, which
+// saves most of their cost; long ones get a connection of their own, whose snapshot stays while others are served. While a
+// commit is on its way to the disk, reads see what was there before.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
-import { runWithPauses, type Steps } from './steps.ts';
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 
 /** Long reads that go on at the same time; more wait for their turn. */
 const maxLongReads = 3;
@@ -19,6 +20,11 @@ export class Snapshots {
   /** Ends the shared snapshot with this turn of the event loop. */
   #turnEnd: NodeJS.Immediate | undefined;
   #idle: (() => void) | undefined;
+  /** Whether a commit is on its way to the disk. */
+  #isHeld = false;
+  /** Long reads that wait for it. */
+  readonly #held: (() => void)[] = [];
+  #failure: BackendUnavailable | undefined;
 
   constructor(open: () => Connection) {
     this.#open = open;
@@ -27,12 +33,12 @@ export class Snapshots {
 
   /** Runs an operation without interruption, in one snapshot. */
   run<T>(backend: BackendName, operation: (connection: Connection) => T): T {
-    if (this.#closed) throw new BackendUnavailable(backend, 'the SQLite database is closed');
+    this.#requireUsable(backend);
     return translating(backend, () => {
       if (!this.#short.inTransaction) this.#short.run('BEGIN');
       this.#turnEnd ??= setImmediate(() => {
         this.#turnEnd = undefined;
-        this.refresh();
+        this.#refresh();
       });
       return operation(this.#short);
     });
@@ -44,17 +50,39 @@ export class Snapshots {
     return first.done === true ? first.value : this.#readLong(backend, read);
   }
 
-  /**
-   * Lets the next read see what has been committed meanwhile. Called before each commit, too, when the log can only be
-   * moved into the file if nobody reads from it.
-   */
-  refresh(): void {
-    if (!this.#closed && this.#short.inTransaction) this.#short.run('COMMIT');
+  /** Keeps reads from seeing what is committed from now on, until `release`. */
+  hold(): void {
+    if (!this.#short.inTransaction) this.#short.run('BEGIN');
+    // BEGIN alone takes no snapshot.
+    this.#short.get('SELECT 1 FROM sqlite_schema LIMIT 1');
+    this.#isHeld = true;
+  }
+
+  /** Lets the next read see everything that has been committed. */
+  release(): void {
+    this.#isHeld = false;
+    this.#refresh();
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  /** Refuses all reads from now on: what was committed last may be lost, and must not be seen before that is known. */
+  fail(failure: BackendUnavailable): void {
+    this.#failure = failure;
+    this.release();
+  }
+
+  #refresh(): void {
+    if (!this.#isHeld && !this.#closed && this.#short.inTransaction) this.#short.run('COMMIT');
+  }
+
+  #requireUsable(backend: BackendName): void {
+    if (this.#closed) throw new BackendUnavailable(backend, 'the SQLite database is closed');
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Refuses new reads, waits for long ones and closes the connections. */
   async close(): Promise<void> {
-    this.refresh();
+    this.release();
     this.#closed = true;
     if (this.#longReads > 0) {
       await new Promise<void>((resolve) => {
@@ -69,6 +97,8 @@ export class Snapshots {
     try {
       const connection = await this.#take();
       try {
+        while (this.#isHeld) await this.#untilReleased();
+        if (this.#failure !== undefined) throw this.#failure;
         translating(backend, () => connection.run('BEGIN'));
         return await runWithPauses(read(connection), (step) => translating(backend, step));
       } finally {
@@ -79,6 +109,12 @@ export class Snapshots {
       this.#longReads--;
       if (this.#longReads === 0) this.#idle?.();
     }
+  }
+
+  #untilReleased(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#held.push(resolve);
+    });
   }
 
   async #take(): Promise<Connection> {

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;
@@ -69,7 +69,7 @@ export class SqliteStorageReader implements StorageReader {
 function* readPage(connection: Connection, list: ListKey, query: PageQuery): Steps<Page> {
   const row = findList(connection, list);
   if (row === undefined) return { timestamp: undefined, entries: [], more: false };
-  const page = yield* selectPage(connection, row.list, query, query.includeDeleted === true);
+  const page = yield* selectPage(connection, row, query, query.includeDeleted === true);
   return { timestamp: row.clock, ...page };
 }
 
@@ -82,7 +82,7 @@ function* readCount(connection: Connection, list: ListKey, selection: Selection)
 function* countSelected(connection: Connection, row: ListRow, selection: Selection): Steps<number> {
   const includeDeleted = selection.includeDeleted === true;
   if (selection.filters.length === 0 && selection.ids === undefined) return row.live + (includeDeleted ? row.dead : 0);
-  const compiled = compileSelection(row.list, selection, includeDeleted);
+  const compiled = compileSelection(row, selection, includeDeleted);
   let total = 0;
   yield* walkWindows(connection, compiled, 'descending', (window) => {
     for (const source of compiled.tables) {

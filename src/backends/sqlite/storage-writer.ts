@@ -1,18 +1,26 @@
 // The writing half of the storage contract, for single objects. A unit of work holds the turn of the only writer, so
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import { IntegrityError, TransactionConflict, UnicityError } from '../../contracts/errors.ts';
+import type {
+  Deletion,
+  LockedState,
+  NewObject,
+  PurgeOptions,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { deleteBelow, flushStorage, purgeTombstones, trimList, type PurgeOptions } from './bulk-writes.ts';
+import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
+import { isTaken } from './errors.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { restoreEntries } from './restore.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Objects written or deleted without a pause. */
@@ -28,11 +36,20 @@ interface Found {
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #clock: Clock;
   readonly #announceDoomed: () => void;
+  /**
+   * Objects that others are written below, as each entry of a batch asks for them again. Nobody else changes them while the
+   * unit lasts; it forgets them all when it may have changed one itself.
+   */
+  readonly #held = new Map<string, Promise<StoredObject | undefined>>();
 
   constructor(access: Access, clock: Clock, announceDoomed: () => void) {
     super(access);
     this.#clock = clock;
     this.#announceDoomed = announceDoomed;
+  }
+
+  override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.#held.get(heldKey(list, id)) ?? super.get(list, id);
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */
@@ -49,7 +66,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   /** Nothing to hold: while the unit lasts nobody else deletes. */
   hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.get(list, id);
+    const object = this.get(list, id);
+    this.#held.set(heldKey(list, id), object);
+    return object;
   }
 
   touch(list: ListKey): Promise<number> {
@@ -58,19 +77,27 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     );
   }
 
-  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  create(
+    list: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<StoredObject> {
+    this.#held.delete(heldKey(list, id));
     return this.access.run((connection) => {
-      const found = find(connection, list, id);
+      const found = isFresh ? findListOnly(connection, list) : find(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
   }
 
   async createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.access.read((connection) => this.#putAll(connection, list, objects));
+    return this.#inSteps((connection) => this.#putAll(connection, list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+    this.#held.clear();
     return this.access.run((connection) =>
       this.#put(connection, list, find(connection, list, id), id, text, lastModified),
     );
@@ -81,6 +108,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
+    this.#held.clear();
     const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = find(connection, list, id);
@@ -96,10 +124,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    return this.access.read((connection) => deletePage(connection, list, query, this.#clock));
+    return this.#inSteps((connection) => deletePage(connection, list, query, this.#clock));
   }
 
   deleteChildren(uri: string): Promise<void> {
+    this.#held.clear();
     return this.access.run((connection) => {
       const now = this.#clock.now();
       // A list without timestamps left must not keep its parent from being deleted.
@@ -113,22 +142,39 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    return this.access.read((connection) => trimList(connection, list, selection, maxObjects));
+    return this.#inSteps((connection) => trimList(connection, list, selection, maxObjects));
   }
 
   restore(list: ListKey, restoration: Restoration): Promise<void> {
-    return this.access.read((connection) => restoreEntries(connection, list, restoration));
+    return this.#inSteps((connection) => restoreEntries(connection, list, restoration));
   }
 
   flush(): Promise<void> {
+    this.#held.clear();
     return this.access.run(flushStorage);
+  }
+
+  /** What is asked for between two steps may be changed by a later one. */
+  #inSteps<T>(write: (connection: Connection) => Steps<T>): Promise<T> {
+    this.#held.clear();
+    return this.access.read(write).finally(() => this.#held.clear());
   }
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
     const stored: StoredObject[] = [];
-    for (const { id, text } of objects) {
-      if (stored.length > 0 && stored.length % objectsPerStep === 0) yield;
-      stored.push(this.#put(connection, list, find(connection, list, id), id, text, undefined));
+    for (let start = 0; start < objects.length; start += objectsPerStep) {
+      if (start > 0) yield;
+      const now = this.#clock.now();
+      const row = findList(connection, list) ?? insertList(connection, list, now - 1);
+      let lastModified = row.clock;
+      const step = objects.slice(start, start + objectsPerStep);
+      for (const { id, text } of step) {
+        lastModified = nextAfter(lastModified, now);
+        const object = new StoredObject(id, lastModified, text);
+        insertObject(connection, row.list, object);
+        stored.push(object);
+      }
+      updateList(connection, row.list, lastModified, { live: step.length });
     }
     return stored;
   }
@@ -145,13 +191,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     const lastModified =
       found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
     const { list } = found.list ?? insertList(connection, key, lastModified);
-    const plain = holdsPlainNumbersOnly(text) ? 1 : 0;
-    if (found.object !== undefined) {
+    const object = new StoredObject(id, lastModified, text);
+    if (found.object === undefined) insertObject(connection, list, object);
+    else {
       const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
-      connection.run(sql, lastModified, plain, text, list, id);
-    } else {
-      const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
-      connection.run(sql, list, id, lastModified, plain, text);
+      connection.run(sql, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text, list, id);
     }
     if (found.tombstone !== undefined) {
       connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
@@ -160,7 +204,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       live: found.object === undefined ? 1 : 0,
       dead: found.tombstone === undefined ? 0 : -1,
     });
-    return new StoredObject(id, lastModified, text);
+    return object;
   }
 
   /**
@@ -188,7 +232,7 @@ function* deletePage(
 ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
   const row = findList(connection, key);
   if (row === undefined) return { deletions: [], more: false };
-  const { entries, more } = yield* selectPage(connection, row.list, query, false);
+  const { entries, more } = yield* selectPage(connection, row, query, false);
   const now = clock.now();
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += objectsPerStep) {
@@ -218,6 +262,30 @@ function nextAfter(timestamp: number, now: number): number {
   const next = Math.max(now, timestamp + 1);
   if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
   return next;
+}
+
+/**
+ * Stores a new object. The list's row is the caller's.
+ *
+ * @throws TransactionConflict when another one has the id, which nobody looked for
+ */
+function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): void {
+  const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
+  try {
+    connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
+  } catch (error) {
+    if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
+    throw error;
+  }
+}
+
+function heldKey({ kind, parent }: ListKey, id: string): string {
+  return JSON.stringify([kind, parent, id]);
+}
+
+/** For a new object whose id is taken to be free. */
+function findListOnly(connection: Connection, key: ListKey): Found {
+  return { list: findList(connection, key), object: undefined, tombstone: undefined };
 }
 
 function find(connection: Connection, { kind, parent }: ListKey, id: string): Found {

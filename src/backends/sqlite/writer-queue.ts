@@ -1,5 +1,5 @@
 // The one writer of a database file. Units of work take turns in the order they asked; each lives in a savepoint of
-// its own, and those that arrive together are made durable by one COMMIT, after which they are answered.
+// its own, and those that arrive together are made durable by one COMMIT and one flush, after which they are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
@@ -14,8 +14,18 @@ export interface WriterQueueOptions {
   readonly maxGroupMilliseconds?: number;
   /** How long to keep asking while another process holds the file's write lock. */
   readonly busyTimeoutMs?: number;
-  /** Called right before each COMMIT. */
-  readonly beforeCommit?: () => void;
+}
+
+/** What happens around each COMMIT. */
+export interface CommitHooks {
+  /** Right before it. */
+  readonly before?: () => void;
+  /** Right after it, while no transaction is open. */
+  readonly done?: () => void;
+  /** Makes it durable, where COMMIT itself does not. The next group is committed after that. */
+  readonly flush?: (() => Promise<void>) | undefined;
+  /** When the group is durable, or lost. Not when a flush has failed and nobody knows. */
+  readonly settled?: () => void;
 }
 
 /** `background` work is let through when nothing else waits, or after so many turns of others. */
@@ -90,6 +100,7 @@ export class WriterUnit implements Transaction {
 export class WriterQueue {
   readonly #connection: Connection;
   readonly #options: Required<WriterQueueOptions>;
+  readonly #hooks: CommitHooks;
   readonly #waiting: Record<Priority, Waiter[]> = { normal: [], background: [] };
   #turnsSinceBackground = 0;
   #current: WriterUnit | undefined;
@@ -97,26 +108,33 @@ export class WriterQueue {
   /** Set while BEGIN is being retried. */
   #retry: NodeJS.Timeout | undefined;
   #commit: NodeJS.Immediate | undefined;
+  #isFlushing = false;
+  /** Set for good when a flush has failed: SQLite counts on what may not be on the disk. */
+  #broken: BackendUnavailable | undefined;
+  /** What waits for the end of the group. */
+  #task: (() => Promise<void>) | undefined;
+  #isPaused = false;
   #closed = false;
   readonly #closers: (() => void)[] = [];
 
-  constructor(connection: Connection, options: WriterQueueOptions = {}) {
+  constructor(connection: Connection, options: WriterQueueOptions = {}, hooks: CommitHooks = {}) {
     this.#connection = connection;
+    this.#hooks = hooks;
     this.#options = {
       maxGroupUnits: options.maxGroupUnits ?? 100,
       maxGroupMilliseconds: options.maxGroupMilliseconds ?? 20,
       busyTimeoutMs: options.busyTimeoutMs ?? 5000,
-      beforeCommit: options.beforeCommit ?? (() => undefined),
     };
   }
 
   /**
    * Waits for the turn.
    *
-   * @throws BackendUnavailable when another process keeps the file locked, or the queue is closed
+   * @throws BackendUnavailable when another process keeps the file locked, the disk has failed, or the queue is closed
    */
   begin(priority: Priority = 'normal'): Promise<WriterUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
       this.#waiting[priority].push({ resolve, reject });
       this.#advance();
@@ -126,6 +144,18 @@ export class WriterQueue {
   /** One unit writes at a time; others wait for their turn. */
   get state(): PoolState {
     return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.normal.length };
+  }
+
+  /**
+   * Ends the group and runs the task before another one begins. One at a time.
+   *
+   * @throws whatever the task throws
+   */
+  whileIdle(task: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#task = () => task().then(resolve, reject);
+      this.#advance();
+    });
   }
 
   /** Refuses new units and waits until those that asked before have ended and are committed. */
@@ -139,22 +169,38 @@ export class WriterQueue {
 
   /** Does whatever is due next, unless a unit holds the turn. */
   #advance(): void {
-    if (this.#current !== undefined || this.#retry !== undefined) return;
-    if (this.#group !== undefined && this.#isComplete(this.#group)) this.#endGroup(this.#group);
-    if (this.#hasWaiters()) {
+    if (this.#current !== undefined || this.#retry !== undefined || this.#isPaused) return;
+    if (this.#group !== undefined && this.#isComplete(this.#group)) {
+      if (this.#isFlushing) return;
+      this.#endGroup(this.#group);
+    }
+    if (this.#task !== undefined) {
+      if (!this.#isFlushing) this.#pauseFor(this.#task);
+    } else if (this.#hasWaiters()) {
       if (this.#group !== undefined) this.#grant(this.#group);
       else this.#openGroup();
+    } else if (this.#isFlushing) {
+      // Whoever arrives meanwhile joins the next group, which is committed when the flush has ended.
     } else if (this.#group === undefined) {
       for (const close of this.#closers.splice(0)) close();
     } else {
       // Requests that arrive in this turn of the event loop still join the group.
       this.#commit ??= setImmediate(() => {
         this.#commit = undefined;
-        if (this.#current !== undefined || this.#group === undefined) return;
+        if (this.#current !== undefined || this.#group === undefined || this.#isFlushing) return;
         this.#endGroup(this.#group);
         this.#advance();
       });
     }
+  }
+
+  #pauseFor(task: () => Promise<void>): void {
+    this.#task = undefined;
+    this.#isPaused = true;
+    void task().then(() => {
+      this.#isPaused = false;
+      this.#advance();
+    });
   }
 
   #hasWaiters(): boolean {
@@ -200,9 +246,7 @@ export class WriterQueue {
         return;
       }
       // Everybody has waited for the same lock; to let each wait for it again would only stretch the outage.
-      const failure = translateError(error, 'storage');
-      const refused = [...this.#waiting.normal.splice(0), ...this.#waiting.background.splice(0)];
-      for (const waiter of refused) waiter.reject(failure);
+      this.#refuseAll(translateError(error, 'storage'));
       this.#advance();
       return;
     }
@@ -210,11 +254,18 @@ export class WriterQueue {
     this.#grant(this.#group);
   }
 
+  #refuseAll(error: unknown): void {
+    const refused = [...this.#waiting.normal.splice(0), ...this.#waiting.background.splice(0)];
+    for (const waiter of refused) waiter.reject(error);
+  }
+
   #isComplete(group: CommitGroup): boolean {
     return (
       group.failure !== undefined ||
+      this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
-      performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds
+      // Before the flush has ended nothing is won by turning somebody away.
+      (!this.#isFlushing && performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds)
     );
   }
 
@@ -222,15 +273,42 @@ export class WriterQueue {
     this.#group = undefined;
     try {
       if (group.failure === undefined) {
-        this.#options.beforeCommit();
+        this.#hooks.before?.();
         this.#connection.run('COMMIT');
-        group.succeed();
-        return;
+        this.#hooks.done?.();
       }
     } catch (error) {
       group.fail(error);
     }
-    this.#rollBack();
+    if (group.failure !== undefined) this.#rollBack();
+    if (group.failure !== undefined || this.#hooks.flush === undefined) this.#settle(group);
+    else this.#flushThrough(group, this.#hooks.flush);
+  }
+
+  #flushThrough(group: CommitGroup, flush: () => Promise<void>): void {
+    this.#isFlushing = true;
+    void flush()
+      .then(
+        () => this.#settle(group),
+        (error: unknown) => this.#break(group, error),
+      )
+      .finally(() => {
+        this.#isFlushing = false;
+        this.#advance();
+      });
+  }
+
+  #settle(group: CommitGroup): void {
+    group.succeed();
+    this.#hooks.settled?.();
+  }
+
+  /** Nothing can be undone here any more: what the disk holds is found out by the next start. */
+  #break(group: CommitGroup, error: unknown): void {
+    this.#broken = group.fail(error);
+    // It has seen what may be lost.
+    this.#group?.fail(this.#broken);
+    this.#refuseAll(this.#broken);
   }
 
   #rollBack(): void {

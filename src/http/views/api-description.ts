@@ -1,7 +1,7 @@
 // `/__api__`: the description of the service for tools, generated from the same endpoint records that routing uses.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
-import type { Endpoint, Operation } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint, type Operation } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 
 export interface ApiDescriptionOptions {
@@ -25,7 +25,7 @@ export function apiDescriptionEndpoint(options: ApiDescriptionOptions): Endpoint
     path: '/__api__',
     isResource: false,
     ignoresCaller: true,
-    operations: { GET: { id: 'get_openapi_spec', handle }, HEAD: { id: 'head_openapi_spec', handle } },
+    operations: forReading('get_openapi_spec', handle),
   };
 }
 

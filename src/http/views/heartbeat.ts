@@ -2,7 +2,7 @@
 // answers.
 import type { Logger } from '../../contracts/logger.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { Reader } from '../../engine/session.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 
@@ -37,17 +37,14 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       path: '/__heartbeat__',
       isResource: false,
       ignoresCaller: true,
-      operations: { GET: { id: '__heartbeat__', handle: check }, HEAD: { id: 'head___heartbeat__', handle: check } },
+      operations: forReading('__heartbeat__', check),
     },
     {
       name: 'lbheartbeat',
       path: '/__lbheartbeat__',
       isResource: false,
       ignoresCaller: true,
-      operations: {
-        GET: { id: '__lbheartbeat__', handle: alive },
-        HEAD: { id: 'head___lbheartbeat__', handle: alive },
-      },
+      operations: forReading('__lbheartbeat__', alive),
     },
   ];
 }

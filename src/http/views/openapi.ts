@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue, MutableJsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
-import type { Endpoint, Operation } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint, type Operation } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { components, listParameters, preconditionHeaders } from './openapi-components.ts';
 
@@ -29,7 +29,7 @@ export function openApiEndpoint(options: OpenApiOptions): Endpoint {
     path: '/openapi.json',
     isResource: false,
     ignoresCaller: true,
-    operations: { GET: { id: 'get_openapi', handle }, HEAD: { id: 'head_openapi', handle } },
+    operations: forReading('get_openapi', handle),
   };
 }
 

@@ -2,7 +2,7 @@
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { cacheHeaders } from '../target.ts';
 
@@ -40,7 +40,7 @@ export function rootEndpoint(options: RootOptions): Endpoint {
     name: 'hello',
     path: '/',
     isResource: false,
-    operations: { GET: { id: 'server_info', handle }, HEAD: { id: 'head_server_info', handle } },
+    operations: forReading('server_info', handle),
   };
 }
 

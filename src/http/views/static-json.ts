@@ -1,7 +1,7 @@
 // Documents that the service serves as they are: its version and how to contribute to it.
 import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../core/errors.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 
 export interface StaticJson {
@@ -26,7 +26,7 @@ export function staticJsonEndpoint({ name, path, operationId, files }: StaticJso
     path,
     isResource: false,
     ignoresCaller: true,
-    operations: { GET: { id: operationId, handle }, HEAD: { id: `head_${operationId}`, handle } },
+    operations: forReading(operationId, handle),
   };
 }
 

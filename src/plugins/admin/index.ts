@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context } from '../../engine/context.ts';
-import type { Operation } from '../../engine/endpoint.ts';
+import { forReading } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { serveFile } from '../../http/static-files.ts';
@@ -64,25 +64,24 @@ export const admin = definePlugin({
         admin: { description: 'The web console is at admin/.', url: documentationUrl('admin'), version },
       },
       endpoints: [
-        { name: 'admin', path: '/admin', isResource: false, ignoresCaller: true, operations: forReading(redirect, '') },
+        {
+          name: 'admin',
+          path: '/admin',
+          isResource: false,
+          ignoresCaller: true,
+          operations: forReading('admin', redirect),
+        },
         {
           name: 'admin-file',
           path: '/admin/{*}',
           isResource: false,
           ignoresCaller: true,
-          operations: forReading(serve, '_file'),
+          operations: forReading('admin_file', serve),
         },
       ],
     };
   },
 });
-
-function forReading(
-  handle: Operation['handle'],
-  suffix: string,
-): { readonly GET: Operation; readonly HEAD: Operation } {
-  return { GET: { id: `admin${suffix}`, handle }, HEAD: { id: `head_admin${suffix}`, handle } };
-}
 
 /** @throws Error saying what the folder lacks */
 function findConsole(folder: string): Console {

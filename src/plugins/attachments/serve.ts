@@ -4,7 +4,7 @@
 import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { serveFile } from '../../http/static-files.ts';
 import type { Attachments } from './attachments.ts';
@@ -20,10 +20,7 @@ export function servingEndpoint(attachments: Attachments): Endpoint {
     name: 'attachment-file',
     path: '/attachments/{*}',
     isResource: false,
-    operations: {
-      GET: { id: 'get_attachment_file', exposes, handle },
-      HEAD: { id: 'head_attachment_file', exposes, handle },
-    },
+    operations: forReading('get_attachment_file', handle, exposes),
   };
 }
 

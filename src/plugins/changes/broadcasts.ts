@@ -2,7 +2,7 @@
 // closely are told as one.
 import { formatEtag } from '../../core/objects/etag.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { newestOf } from './monitored.ts';
 import type { ChangesService } from './service.ts';
@@ -21,7 +21,7 @@ export function broadcastsEndpoint(service: ChangesService): Endpoint {
     path: '/__broadcasts__',
     isResource: false,
     ignoresCaller: true,
-    operations: { GET: { id: 'get_broadcasts', handle }, HEAD: { id: 'head_broadcasts', handle } },
+    operations: forReading('get_broadcasts', handle),
   };
 }
 

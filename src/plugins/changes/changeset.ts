@@ -9,7 +9,7 @@ import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { isConfirmed, refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
 import { monitor } from './monitor-list.ts';
@@ -26,10 +26,7 @@ export function changesetEndpoint(service: ChangesService): Endpoint {
     name: 'collection-changeset',
     path: '/buckets/{bucket_id}/collections/{collection_id}/changeset',
     isResource: true,
-    operations: {
-      GET: { id: 'get_changeset', exposes, handle },
-      HEAD: { id: 'head_changeset', exposes, handle },
-    },
+    operations: forReading('get_changeset', handle, exposes),
   };
 }
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { KindCount } from '../../contracts/storage.ts';
 import type { Context } from '../../engine/context.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import { forReading } from '../../engine/endpoint.ts';
 import { definePlugin } from '../../http/plugin.ts';
 
 const kinds = ['account', 'bucket', 'group', 'collection', 'record', 'history', 'attachments'] as const;
@@ -25,7 +26,7 @@ export const counters = definePlugin({
           path: '/__counters__',
           isResource: false,
           ignoresCaller: true,
-          operations: { GET: { id: 'get_counters', handle }, HEAD: { id: 'head_counters', handle } },
+          operations: forReading('get_counters', handle),
         },
       ],
     };

@@ -30,7 +30,7 @@ export async function createIfMissing(
   if ((await session.reader.storage.get(list, id)) !== undefined) return;
   if (!(await isConfirmed(rule, caller, session.reader, ids))) throw refusal(caller);
   const { storage, permission } = await session.writer();
-  if (parent !== undefined && (await storage.hold(parent.list, parent.id)) === undefined) {
+  if (parent !== undefined && (await storage.hold(parent.list, parent.id, list)) === undefined) {
     throw new TransactionConflict('the parent of an implicit object was deleted meanwhile');
   }
   const { object, timestamp: clock = 0 } = await storage.lock(list, id);

@@ -3,7 +3,7 @@ import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { requireAllowed } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
 import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
@@ -16,10 +16,7 @@ export function snapshotEndpoint(objects: Objects): Endpoint {
     tag: 'history',
     path: '/buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}',
     isResource: true,
-    operations: {
-      GET: { id: 'get_history_snapshot', exposes, handle },
-      HEAD: { id: 'head_history_snapshot', exposes, handle },
-    },
+    operations: forReading('get_history_snapshot', handle, exposes),
   };
 }
 

@@ -4,6 +4,7 @@ import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from '../../contracts/logger.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
+import { forReading } from '../../engine/endpoint.ts';
 import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
 import type { PluginHost, PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -53,7 +54,7 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
         path: '/__metrics__',
         isResource: false,
         ignoresCaller: true,
-        operations: { GET: { id: '__metrics__', handle }, HEAD: { id: 'head___metrics__', handle } },
+        operations: forReading('__metrics__', handle),
       },
     ],
     start: () => workers?.start(),

@@ -1,16 +1,13 @@
 // Sources that are created at start, for services that are to be ready without anybody preparing them.
-import { setTimeout as wait } from 'node:timers/promises';
-import { TransactionConflict } from '../../contracts/errors.ts';
 import { anonymous } from '../../engine/caller.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import { Races } from '../../engine/races.ts';
 import { Session } from '../../engine/session.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
 import { writeSource } from './tracking.ts';
-
-const maxAttempts = 8;
 
 /** The plugin acts without having been asked. */
 const noRequest: ServiceRequest = {
@@ -33,16 +30,17 @@ export async function createSource(
   writers: readonly string[],
 ): Promise<void> {
   const { stores, logger } = service.host;
-  for (let attempt = 1; ; attempt++) {
-    const session = new Session(stores, logger);
+  const races = new Races();
+  for (;;) {
+    const session = new Session(stores, logger, { contended: races.contended });
     try {
       await create(service, session, resource, writers);
       return await session.end(true);
     } catch (error) {
       await session.abandon();
       // Other processes may be starting at the same time.
-      if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
-      await wait(Math.random() * 2 ** attempt);
+      if (!races.isLost(error)) throw error;
+      await races.pause();
     }
   }
 }

@@ -6,7 +6,7 @@ import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { describeDatabase } from '../../contract/run-suite.ts';
 import { findPgbouncer, startPgbouncer, type Pooler } from '../../support/pgbouncer.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';
-import { createDatabase, emptyDatabase, openPostgres } from '../../support/postgresql.ts';
+import { createDatabase, openPostgres, ReusedDatabase } from '../../support/postgresql.ts';
 
 const list = { kind: 'record', parent: '/buckets/b/collections/c' };
 
@@ -51,20 +51,20 @@ const found = findPgbouncer();
 
 function describePgbouncer(program: NonNullable<typeof found>): void {
   let pooler: Pooler;
-  let url: string;
   let name: string;
+  let reused: ReusedDatabase;
 
   beforeAll(async () => {
     pooler = await startPgbouncer(program, inject('postgresqlUrl'));
-    url = await databaseWithTables();
-    name = new URL(url).pathname.slice(1);
+    name = new URL(await databaseWithTables()).pathname.slice(1);
+    reused = new ReusedDatabase({ url: pooler.url(name), size: 10, isPooled: true });
   });
-  afterAll(() => pooler.stop());
+  afterAll(async () => {
+    await reused.close();
+    await pooler.stop();
+  });
 
-  describeDatabase('postgresql behind PgBouncer', async (clock) => {
-    await emptyDatabase(url);
-    return openPostgres(clock, { url: pooler.url(name), size: 10, isPooled: true });
-  });
+  describeDatabase('postgresql behind PgBouncer', (clock) => reused.open(clock));
 
   test('serves many units at the same time, more than it has sessions.', async () => {
     const { database, storage } = openPostgres(systemClock, { url: pooler.url(name), isPooled: true });

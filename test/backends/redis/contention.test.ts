@@ -118,6 +118,31 @@ describe.each([
     expect(new Set(seen.values()).size).toBe(seen.size);
   });
 
+  it('who finds by reading that a list has changed keeps others out of it the next time.', async () => {
+    const write = (id: string): Promise<unknown> => unit(1, ({ storage }) => storage.update(list, id, '{}'));
+    await write('a');
+    const storage = createRedisStorage(databases[0]!);
+    const lose = inUnit(databases[0]!, async (transaction) => {
+      const writer = storage.writer(transaction);
+      await writer.lock(list);
+      await write('b');
+      await writer.countAll(list, { filters: [], ids: ['a', 'b'] });
+    });
+    await expect(lose).rejects.toMatchObject({ name: 'TransactionConflict', lists: [list] });
+    let writing: Promise<unknown> = Promise.resolve();
+    await inUnit(databases[0]!, async (transaction) => {
+      const writer = storage.writer(transaction);
+      await writer.lock(list);
+      writing = write('c');
+      for (let n = 0; n < 20; n++) {
+        expect(await writer.countAll(list, { filters: [], ids: ['a', 'b', 'c'] })).toBe(2);
+      }
+      await writer.update(list, 'd', '{}');
+    });
+    await writing;
+    expect(await storage.reader.countAll(list, { filters: [] })).toBe(4);
+  });
+
   it('units that take two lists in either order all succeed.', { timeout: 60_000 }, async () => {
     const lists = ['/buckets/x', '/buckets/y'].map((parent) => ({ kind: 'group', parent }));
     await Promise.all(

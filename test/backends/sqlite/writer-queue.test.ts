@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
-import { WriterQueue, type WriterQueueOptions, type WriterUnit } from '../../../src/backends/sqlite/writer-queue.ts';
+import {
+  WriterQueue,
+  type CommitHooks,
+  type WriterQueueOptions,
+  type WriterUnit,
+} from '../../../src/backends/sqlite/writer-queue.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { openConnection, temporaryPath } from './temporary.ts';
 
@@ -23,7 +28,7 @@ interface Fixture {
   committed(): readonly number[];
 }
 
-async function openQueue(options: WriterQueueOptions = {}): Promise<Fixture> {
+async function openQueue(options: WriterQueueOptions = {}, hooks: CommitHooks = {}): Promise<Fixture> {
   const path = await temporaryPath();
   const connection = new WatchedConnection({ path, synchronous: 'OFF' });
   onTestFinished(() => connection.close());
@@ -38,7 +43,7 @@ async function openQueue(options: WriterQueueOptions = {}): Promise<Fixture> {
     path,
     connection,
     // So long that only the number of units ends a group early, where a test does not say otherwise.
-    queue: new WriterQueue(connection, { maxGroupMilliseconds: 60_000, ...options }),
+    queue: new WriterQueue(connection, { maxGroupMilliseconds: 60_000, ...options }, hooks),
     committed: () => reader.all<[number]>('SELECT n FROM items ORDER BY item').map(([n]) => n),
   };
 }
@@ -64,6 +69,29 @@ function items(unit: WriterUnit): readonly number[] {
   return unit
     .run('storage', (connection) => connection.all<[number]>('SELECT n FROM items ORDER BY item'))
     .map(([n]) => n);
+}
+
+/** A disk whose flushes end when the test says so. */
+function slowDisk(): {
+  readonly flush: () => Promise<void>;
+  readonly flushes: Flush[];
+  /** Waits until so many flushes have begun. */
+  readonly begun: (count: number) => Promise<void>;
+} {
+  const flushes: Flush[] = [];
+  const flush = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      flushes.push({ resolve, reject });
+    });
+  const begun = async (count: number): Promise<void> => {
+    while (flushes.length < count) await turnOfEventLoop();
+  };
+  return { flush, flushes, begun };
+}
+
+interface Flush {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
 }
 
 async function write(queue: WriterQueue, n: number): Promise<void> {
@@ -208,8 +236,15 @@ describe('the writer queue', () => {
       fc.asyncProperty(
         fc.array(step, { maxLength: 12 }),
         fc.integer({ min: 1, max: 5 }),
-        async (steps, maxGroupUnits) => {
-          const { queue, committed } = await openQueue({ maxGroupUnits });
+        fc.nat(3),
+        async (steps, maxGroupUnits, flushTurns) => {
+          const flush = async (): Promise<void> => {
+            const written = committed();
+            for (let turn = 0; turn < flushTurns; turn++) await turnOfEventLoop();
+            for (const n of written) durable.add(n);
+          };
+          const { queue, committed } = await openQueue({ maxGroupUnits }, { flush });
+          const durable = new Set<number>();
           const expected: number[] = [];
           let next = 0;
           await Promise.all(
@@ -225,7 +260,7 @@ describe('the writer queue', () => {
               }
               if (keep) expected.push(...own);
               await (keep ? unit.commit() : unit.rollback());
-              if (keep) expect(committed()).toEqual(expect.arrayContaining(own));
+              if (keep) expect([...durable]).toEqual(expect.arrayContaining(own));
             }),
           );
           expect(committed()).toEqual(expected);
@@ -233,6 +268,133 @@ describe('the writer queue', () => {
       ),
       { numRuns: 25 },
     );
+  });
+});
+
+describe('a group that has to be flushed', () => {
+  it('is answered when its flush has ended, and not before', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue, committed } = await openQueue({}, { flush });
+    let answered = 0;
+    const writing = Promise.all([1, 2].map((n) => write(queue, n).then(() => answered++)));
+    await begun(1);
+    await turnOfEventLoop();
+    expect([answered, committed(), flushes.length]).toEqual([0, [1, 2], 1]);
+    flushes[0]!.resolve();
+    await writing;
+    expect(answered).toBe(2);
+  });
+
+  it('gathers those who come during the flush of the one before, and is committed after that', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue, connection, committed } = await openQueue({ maxGroupMilliseconds: 0 }, { flush });
+    const first = write(queue, 1);
+    await begun(1);
+    const others: Promise<void>[] = [];
+    for (let n = 2; n < 6; n++) {
+      others.push(write(queue, n));
+      await turnOfEventLoop();
+    }
+    expect(committed()).toEqual([1]);
+    flushes[0]!.resolve();
+    await first;
+    await begun(2);
+    flushes[1]!.resolve();
+    await Promise.all(others);
+    expect([committed(), connection.ends]).toEqual([
+      [1, 2, 3, 4, 5],
+      ['COMMIT', 'COMMIT'],
+    ]);
+  });
+
+  it('is not larger for it than it may be', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue, connection } = await openQueue({ maxGroupUnits: 2 }, { flush });
+    const writing = Promise.all([1, 2, 3, 4, 5].map((n) => write(queue, n)));
+    for (let count = 1; count <= 3; count++) {
+      await begun(count);
+      flushes[count - 1]!.resolve();
+    }
+    await writing;
+    expect(connection.ends).toEqual(['COMMIT', 'COMMIT', 'COMMIT']);
+  });
+
+  it('is refused when the flush fails, and so are all who come later or have seen it', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue } = await openQueue({}, { flush });
+    const lost = write(queue, 1);
+    await begun(1);
+    const unit = await queue.begin();
+    expect(items(unit)).toEqual([1]);
+    const waiting = queue.begin();
+    flushes[0]!.reject(new Error('EIO'));
+    await expect(lost).rejects.toThrow(BackendUnavailable);
+    expect(() => items(unit)).toThrow(BackendUnavailable);
+    await unit.rollback();
+    await expect(waiting).rejects.toThrow(BackendUnavailable);
+    await expect(queue.begin()).rejects.toThrow(BackendUnavailable);
+    await queue.close();
+  });
+
+  it('is waited for when the queue is closed', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue } = await openQueue({}, { flush });
+    let closed = false;
+    const writing = write(queue, 1);
+    await begun(1);
+    const closing = queue.close().then(() => {
+      closed = true;
+    });
+    await turnOfEventLoop();
+    expect(closed).toBe(false);
+    flushes[0]!.resolve();
+    await Promise.all([writing, closing]);
+  });
+});
+
+describe('a task for which nobody may write', () => {
+  it('runs between two groups, and holds up whoever comes meanwhile', async () => {
+    const { queue, connection, committed } = await openQueue();
+    const before = await queue.begin();
+    insert(before, 1);
+    let end = (): void => undefined;
+    const task = queue.whileIdle(async () => {
+      expect([committed(), connection.inTransaction]).toEqual([[1], false]);
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    });
+    const after = write(queue, 2);
+    await before.commit();
+    await turnOfEventLoop();
+    await turnOfEventLoop();
+    expect(committed()).toEqual([1]);
+    end();
+    await Promise.all([task, after]);
+    expect(committed()).toEqual([1, 2]);
+  });
+
+  it('waits for the flush of the group before', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue } = await openQueue({}, { flush });
+    const order: string[] = [];
+    const writing = write(queue, 1).then(() => order.push('written'));
+    await begun(1);
+    const task = queue.whileIdle(async () => {
+      order.push('task');
+    });
+    await turnOfEventLoop();
+    expect(order).toEqual([]);
+    flushes[0]!.resolve();
+    await Promise.all([writing, task]);
+    expect(order.toSorted()).toEqual(['task', 'written']);
+  });
+
+  it('that fails tells so, and holds up nobody any longer', async () => {
+    const { queue, committed } = await openQueue();
+    await expect(queue.whileIdle(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await write(queue, 1);
+    expect(committed()).toEqual([1]);
   });
 });
 

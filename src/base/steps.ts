@@ -1,5 +1,5 @@
-// Long reads in steps. A statement runs without interruption, so a read of a large list is cut into many, and between
-// two of them others may be served.
+// Long computations in steps. What runs without interruption keeps everybody else waiting, so what looks at much is cut
+// into many steps, and between two of them others may be served.
 
 /** A computation that yields wherever it may be paused; what it reads must not change meanwhile. */
 export type Steps<T> = Generator<undefined, T, undefined>;
@@ -21,8 +21,13 @@ export async function runWithPauses<T>(steps: Steps<T>, runStep: <R>(step: () =>
   for (;;) {
     const step = runStep(() => steps.next());
     if (step.done === true) return step.value;
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
+    await pause();
   }
+}
+
+/** Lets the event loop turn once. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

@@ -12,6 +12,11 @@ export class FirstOf<T> {
     this.#compare = compare;
   }
 
+  /** What is not before this one is not wanted; `undefined` while anything is. */
+  get worst(): T | undefined {
+    return this.#worst;
+  }
+
   add(item: T): void {
     if (this.#worst !== undefined && this.#compare(item, this.#worst) >= 0) return;
     this.#items.push(item);

@@ -1,0 +1,21 @@
+// Work that nobody waits for, done a step at a time between everything else.
+import { runWithPauses, type Steps } from '../../base/steps.ts';
+
+export class Sweeper {
+  readonly #waiting: Steps<void>[] = [];
+  #isRunning = false;
+
+  /** Adds work, to be done after all that was added before. */
+  add(steps: Steps<void>): void {
+    this.#waiting.push(steps);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let steps = this.#waiting.shift(); steps !== undefined; steps = this.#waiting.shift()) {
+      await runWithPauses(steps, (step) => step());
+    }
+    this.#isRunning = false;
+  }
+}

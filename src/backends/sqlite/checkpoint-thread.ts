@@ -1,0 +1,90 @@
+// A thread that moves the write-ahead log into the database file. That reads, writes and flushes as many pages as the
+// log holds, for hundreds of milliseconds on a busy disk, during which nobody could be served.
+import { Worker } from 'node:worker_threads';
+import type { Synchronous } from './connection.ts';
+
+/**
+ * `PASSIVE` moves what it can without anybody noticing. `RESTART` moves everything, so that the log begins anew; nobody
+ * can write meanwhile, and reads that began before are waited for.
+ */
+export type CheckpointMode = 'PASSIVE' | 'RESTART';
+
+export interface Moved {
+  /** Whether everything in the log is in the file now. */
+  readonly isComplete: boolean;
+  /** How many pages the log holds, moved or not. */
+  readonly frames: number;
+}
+
+/** How long `RESTART` waits for reads that began before. */
+const patienceMs = 100;
+
+/** As text, because neither the compiled nor the uncompiled source could be named by one path. */
+const threadSource = `
+const { createRequire } = require('node:module');
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = createRequire(workerData.from)('@photostructure/sqlite');
+const database = new DatabaseSync(workerData.path, { returnArrays: true, timeout: workerData.patienceMs });
+database.exec('PRAGMA synchronous = ' + workerData.synchronous);
+parentPort.on('message', (mode) => {
+  if (mode === 'close') {
+    database.close();
+    parentPort.close();
+    return;
+  }
+  const [isBusy, frames, moved] = database.prepare('PRAGMA wal_checkpoint(' + mode + ')').get();
+  parentPort.postMessage({ isComplete: isBusy === 0 && frames === moved, frames });
+});`;
+
+export class CheckpointThread {
+  readonly #path: string;
+  readonly #synchronous: Synchronous;
+  /** Started when first needed, and keeps the process alive only while it has work; another one takes the place of a thread that failed. */
+  #worker: Worker | undefined;
+
+  /** @param path of the database file */
+  constructor(path: string, synchronous: Synchronous) {
+    this.#path = path;
+    this.#synchronous = synchronous;
+  }
+
+  /** Moves the log, or a part of it; ask again only when this has ended. */
+  async move(mode: CheckpointMode): Promise<Moved> {
+    const worker = (this.#worker ??= this.#start());
+    return new Promise((resolve) => {
+      const settle = (moved: Moved): void => {
+        worker.off('message', settle).off('exit', giveUp);
+        worker.unref();
+        resolve(moved);
+      };
+      // The log is as good as before, and grows until a later attempt succeeds.
+      const giveUp = (): void => settle({ isComplete: false, frames: 0 });
+      worker.on('message', settle).on('exit', giveUp);
+      worker.ref();
+      worker.postMessage(mode);
+    });
+  }
+
+  /** Ends the thread, when nothing is being moved. */
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    await new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve());
+      worker.ref();
+      worker.postMessage('close');
+    });
+  }
+
+  #start(): Worker {
+    const workerData = { from: import.meta.url, path: this.#path, synchronous: this.#synchronous, patienceMs };
+    const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
+    const worker = new Worker(threadSource, { eval: true, workerData, resourceLimits });
+    // Disks may be full, or broken: whoever writes to the database next is told so.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+}

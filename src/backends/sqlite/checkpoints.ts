@@ -1,0 +1,55 @@
+// When the write-ahead log is moved into the database file: once it is long enough for that to be worth it, beside the
+// service. Only what was added meanwhile is moved while nobody writes, and then the log begins anew.
+import type { CheckpointThread } from './checkpoint-thread.ts';
+import type { Connection } from './connection.ts';
+import type { WriterQueue } from './writer-queue.ts';
+
+/** Pages in the log that are worth moving; 16 MB of them. Pages that change often are moved once for many changes. */
+const defaultFrames = 4000;
+/** Pages in the log at which a commit moves them itself, should the thread never succeed. */
+const framesOfLastResort = 32_768;
+
+export class Checkpoints {
+  readonly #queue: WriterQueue;
+  readonly #thread: CheckpointThread;
+  readonly #frames: number;
+  /** How many pages the log holds when the next attempt is due. */
+  #due: number;
+  #running: Promise<void> | undefined;
+
+  /** @param frames pages in the log that are worth moving */
+  constructor(thread: CheckpointThread, writer: Connection, queue: WriterQueue, frames: number = defaultFrames) {
+    this.#queue = queue;
+    this.#thread = thread;
+    this.#frames = frames;
+    this.#due = frames;
+    writer.exec(`PRAGMA wal_autocheckpoint = ${framesOfLastResort}`);
+  }
+
+  /** @param connection any that is in no transaction */
+  look(connection: Connection): void {
+    if (this.#running !== undefined || framesInLog(connection) < this.#due) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Ends when nothing is being moved any more. The queue has to be closed before. */
+  async close(): Promise<void> {
+    await this.#running;
+    await this.#thread.close();
+  }
+
+  async #run(): Promise<void> {
+    await this.#thread.move('PASSIVE');
+    await this.#queue.whileIdle(async () => {
+      const { isComplete, frames } = await this.#thread.move('RESTART');
+      // Where a long read has kept the log from beginning anew, as much again has to come together.
+      this.#due = (isComplete ? 0 : frames) + this.#frames;
+    });
+  }
+}
+
+function framesInLog(connection: Connection): number {
+  return connection.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;
+}

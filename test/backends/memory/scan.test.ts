@@ -1,0 +1,140 @@
+// Long reads of the memory backend: they pause, others are served meanwhile, and they go on as if nothing had happened.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { pause } from '../../../src/base/steps.ts';
+import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
+import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
+import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
+import { isTombstone, StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
+import { matches } from '../../../src/core/query/evaluate.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
+import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
+import { createTestClock } from '../../../src/testing/index.ts';
+import { inRolledBackUnit, inUnit } from '../../../src/testing/unit-of-work.ts';
+
+const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+const count = 25_000;
+const entries: readonly StoredEntry[] = Array.from({ length: count }, (_, n) => {
+  const id = `e${(n * 7919) % count}`;
+  if (n % 3 === 0) return { id, lastModified: n, deleted: true };
+  return new StoredObject(id, n, JSON.stringify({ n: (n * 48271) % 1000 }));
+});
+
+const database = createMemoryDatabase({ clock: createTestClock(10 * count) });
+const storage = createMemoryStorage(database);
+const permission = createMemoryPermission(database);
+
+beforeAll(() =>
+  inUnit(database, (transaction) => storage.writer(transaction).restore(list, { clock: count, entries })),
+);
+
+function sortBy(...names: readonly string[]): readonly SortKey[] {
+  return names.map((name) => ({
+    field: parseField(name.replace('-', '')),
+    direction: name.startsWith('-') ? 'descending' : 'ascending',
+  }));
+}
+
+function answerByTheBook({ filters, sort, after, limit, includeDeleted = false }: PageQuery): readonly StoredEntry[] {
+  return entries
+    .filter((entry) => (includeDeleted || !isTombstone(entry)) && matches(entry, filters))
+    .filter((entry) => after === undefined || isAfter(entry, sort, after))
+    .toSorted(compareEntries(sort))
+    .slice(0, limit);
+}
+
+const few: Filter = { field: parseField('n'), operator: 'eq', value: 7 };
+const sorts = [['last_modified'], ['-last_modified'], ['id'], ['-id'], ['n', 'id'], ['-n', '-id']];
+
+describe('long reads of the memory backend', () => {
+  it.each(sorts)('find the same as looking at everything, sorted by %s', async (...names) => {
+    const sort = sortBy(...names);
+    for (const includeDeleted of [false, true]) {
+      for (const filters of [[], [few]]) {
+        const query: PageQuery = { filters, sort, limit: 12, includeDeleted };
+        const page = await storage.reader.listAll(list, query);
+        expect(page.entries).toEqual(answerByTheBook(query));
+        const next = { ...query, after: positionOf(page.entries.at(-1)!, sort) };
+        expect((await storage.reader.listAll(list, next)).entries).toEqual(answerByTheBook(next));
+      }
+    }
+  });
+
+  it('find those of many ids', async () => {
+    const ids = entries.map(({ id }) => id).filter((_, n) => n % 2 === 0);
+    const query: PageQuery = { filters: [few], sort: sortBy('id'), limit: 10_000, ids };
+    const expected = answerByTheBook(query).filter(({ id }) => ids.includes(id));
+    expect((await storage.reader.listAll(list, query)).entries).toEqual(expected);
+    expect(await storage.reader.countAll(list, { filters: [few], ids })).toBe(expected.length);
+  });
+
+  it('let others read and write meanwhile, and see nothing of it', async () => {
+    const order: string[] = [];
+    const query: PageQuery = { filters: [few], sort: sortBy('last_modified'), limit: count, includeDeleted: true };
+    const long = storage.reader.listAll(list, query).then(({ entries: found }) => {
+      order.push('long');
+      return found;
+    });
+    const counting = storage.reader.countAll(list, { filters: [few] });
+    const expected = answerByTheBook(query);
+    const last = expected.at(-1)!;
+    await inRolledBackUnit(database, async (transaction) => {
+      await storage.writer(transaction).delete(list, last.id);
+      await storage.writer(transaction).create(list, 'new', '{"n":7}');
+      order.push('written');
+    });
+    await storage.reader.get(list, 'e1');
+    order.push('short');
+    expect(await long).toEqual(expected);
+    expect(await counting).toBe(expected.length);
+    expect(order).toEqual(['written', 'short', 'long']);
+  });
+
+  it('take effect in a unit of work before what was asked for after them', async () => {
+    await inRolledBackUnit(database, async (transaction) => {
+      const writer = storage.writer(transaction);
+      const query: PageQuery = { filters: [few], sort: sortBy('-last_modified'), limit: count };
+      const expected = answerByTheBook(query);
+      const { id } = expected.at(-1)!;
+      const [deleted, again, updated, left] = await Promise.all([
+        writer.deleteAll(list, query),
+        writer.deleteAll(list, { ...query, limit: 1 }),
+        writer.update(list, id, '{"n":7}'),
+        writer.countAll(list, { filters: [few] }),
+      ]);
+      expect(deleted.deletions.map(({ old }) => old)).toEqual(expected);
+      expect(again.deletions).toEqual([]);
+      expect(updated.lastModified).toBeGreaterThan(deleted.deletions.at(-1)!.tombstone.lastModified);
+      expect(left).toBe(1);
+    });
+  });
+});
+
+describe('entries below an object', () => {
+  const below = '/buckets/x/collections/y/records';
+  const grant = (objectId: string): Promise<void> =>
+    inUnit(database, (transaction) => permission.writer(transaction).addPrincipalToAce(objectId, 'read', 'alice'));
+  const accessible = async (): Promise<readonly string[]> => [
+    ...(await permission.reader.getAccessibleObjects(['alice'])).keys(),
+  ];
+
+  it('go in one step, come back with the unit of work that is undone, and make room for new ones', async () => {
+    for (const id of ['1', '2']) await grant(`${below}/${id}`);
+    await inRolledBackUnit(database, async (transaction) => {
+      const writer = permission.writer(transaction);
+      await writer.deletePermissionsBelow('/buckets/x');
+      expect(await writer.getAccessibleObjects(['alice'])).toEqual(new Map());
+      await writer.addPrincipalToAce(`${below}/1`, 'write', 'alice');
+      await writer.deletePermissionsBelow('/buckets/x');
+    });
+    expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({ read: ['alice'] });
+    expect(await accessible()).toEqual([`${below}/1`, `${below}/2`]);
+    await inUnit(database, (transaction) => permission.writer(transaction).deletePermissionsBelow('/buckets/x'));
+    // While the rest is swept up.
+    await grant(`${below}/3`);
+    expect(await accessible()).toEqual([`${below}/3`]);
+    await pause();
+    expect(await accessible()).toEqual([`${below}/3`]);
+    expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({});
+  });
+});

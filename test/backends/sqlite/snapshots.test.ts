@@ -1,0 +1,90 @@
+// Reads while a commit is on its way to the disk.
+import { expect, it, onTestFinished } from 'vitest';
+import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
+import type { Steps } from '../../../src/base/steps.ts';
+import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { openConnection, temporaryPath } from './temporary.ts';
+
+interface Fixture {
+  readonly snapshots: Snapshots;
+  write(n: number): void;
+  /** What a read sees that is done at once. */
+  short(): readonly number[];
+  /** What a read sees that pauses. */
+  long(): Promise<readonly number[]>;
+}
+
+async function openSnapshots(): Promise<Fixture> {
+  const path = await temporaryPath();
+  const writer = openConnection(path);
+  writer.exec('CREATE TABLE items (n INTEGER)');
+  const snapshots = new Snapshots(() => new Connection({ path, synchronous: 'OFF', readOnly: true }));
+  onTestFinished(() => snapshots.close());
+  const select = (connection: Connection): readonly number[] =>
+    connection.all<[number]>('SELECT n FROM items').map(([n]) => n);
+  function* selectSlowly(connection: Connection): Steps<readonly number[]> {
+    yield;
+    return select(connection);
+  }
+  return {
+    snapshots,
+    write: (n) => writer.run('INSERT INTO items VALUES (?)', n),
+    short: () => snapshots.run('storage', select),
+    long: () => snapshots.read('storage', selectSlowly),
+  };
+}
+
+function turnOfEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+it('A short read sees what was there before, in later turns of the event loop too, until the commit is released.', async () => {
+  const { snapshots, write, short } = await openSnapshots();
+  write(1);
+  expect(short()).toEqual([1]);
+  snapshots.hold();
+  write(2);
+  expect(short()).toEqual([1]);
+  await turnOfEventLoop();
+  await turnOfEventLoop();
+  expect(short()).toEqual([1]);
+  snapshots.release();
+  expect(short()).toEqual([1, 2]);
+});
+
+it('The first read after a commit was held sees what was there before.', async () => {
+  const { snapshots, write, short } = await openSnapshots();
+  snapshots.hold();
+  write(1);
+  expect(short()).toEqual([]);
+});
+
+it('A long read waits until the commit is released, and sees it.', async () => {
+  const { snapshots, write, long } = await openSnapshots();
+  snapshots.hold();
+  write(1);
+  let seen: readonly number[] | undefined;
+  const reading = long().then((items) => {
+    seen = items;
+  });
+  await turnOfEventLoop();
+  await turnOfEventLoop();
+  expect(seen).toBeUndefined();
+  snapshots.release();
+  await reading;
+  expect(seen).toEqual([1]);
+});
+
+it('After a commit that may be lost every read is refused, those that wait included.', async () => {
+  const { snapshots, write, short, long } = await openSnapshots();
+  snapshots.hold();
+  write(1);
+  const reading = long();
+  await turnOfEventLoop();
+  snapshots.fail(new BackendUnavailable('storage', 'input/output error'));
+  await expect(reading).rejects.toThrow(BackendUnavailable);
+  expect(short).toThrow(BackendUnavailable);
+});

@@ -1,0 +1,89 @@
+// What a unit of work remembers of what it has asked: only what is still true.
+import { describe, expect, it } from 'vitest';
+import { parseField } from '../../../src/core/query/fields.ts';
+import { openTestDatabase, records } from './temporary.ts';
+
+const collection = { list: { kind: 'collection', parent: '/buckets/b' }, id: 'c' };
+const uri = '/buckets/b/collections/c';
+const bound = [
+  { objectId: uri, permission: 'write' },
+  { objectId: '/buckets/b', permission: 'write' },
+];
+
+describe('an object that is held', () => {
+  it('is found again until the same unit changes it, whoever waits for what', async () => {
+    const { unit } = await openTestDatabase();
+    const { list, id } = collection;
+    await unit((storage) => storage.create(list, id, '{"n":1}'));
+    await unit(async (storage) => {
+      const textOf = async (): Promise<string | undefined> => (await storage.get(list, id))?.text;
+      expect((await storage.hold(list, id))?.text).toBe('{"n":1}');
+      await storage.create(records, 'a', '{}');
+      expect(await textOf()).toBe('{"n":1}');
+      const [held] = await Promise.all([storage.hold(list, id), storage.update(list, id, '{"n":2}')]);
+      expect([held?.text, await textOf()]).toEqual(['{"n":1}', '{"n":2}']);
+      await Promise.all([storage.hold(list, id), storage.delete(list, id)]);
+      expect(await textOf()).toBeUndefined();
+      await Promise.all([storage.hold(list, id), storage.create(list, id, '{"n":3}')]);
+      expect(await textOf()).toBe('{"n":3}');
+      await storage.hold(list, id);
+      await storage.deleteChildren('/buckets/b');
+      expect(await textOf()).toBeUndefined();
+      await storage.hold(list, id);
+      await storage.restore(list, { clock: 5000, entries: [await storage.create(list, 'other', '{}')], gone: [id] });
+      await storage.create(list, id, '{"n":4}');
+      await storage.hold(list, id);
+      await storage.deleteAll(list, {
+        filters: [],
+        sort: [{ field: parseField('id'), direction: 'ascending' }],
+        limit: 10,
+      });
+      expect(await textOf()).toBeUndefined();
+      await storage.create(list, id, '{"n":5}');
+      await storage.hold(list, id);
+      await storage.trimObjects(list, { filters: [] }, 0);
+      expect(await textOf()).toBeUndefined();
+      await storage.hold(list, id);
+      await storage.createAll(list, [{ id, text: '{"n":6}' }]);
+      expect(await textOf()).toBe('{"n":6}');
+      await storage.flush();
+      expect(await textOf()).toBeUndefined();
+    });
+  });
+});
+
+describe('a permission that was asked for', () => {
+  it('is asked for again when the same unit has changed what it rests on, whoever waits for what', async () => {
+    const { unit } = await openTestDatabase();
+    await unit(async (_, permission) => {
+      const ask = (): Promise<boolean> => permission.checkPermission(['alice'], bound, 'bob');
+      expect(await ask()).toBe(false);
+      const changes: readonly [() => Promise<void>, boolean][] = [
+        [() => permission.replaceObjectPermissions(`${uri}/records/a`, { write: ['alice'] }), false],
+        [() => permission.replaceObjectPermissions(uri, { write: ['alice'] }), true],
+        [() => permission.replaceObjectPermissions(uri, { write: [] }), false],
+        [() => permission.addPrincipalToAce('/buckets/b', 'write', 'alice'), true],
+        [() => permission.removePrincipalFromAce('/buckets/b', 'write', 'alice'), false],
+        [() => permission.addToAces([{ objectId: uri, permissions: { write: ['alice'] } }]), true],
+        [() => permission.removePrincipalFromAces('alice'), false],
+        [() => permission.addToAces([{ objectId: uri, permissions: { write: ['friends'] } }]), false],
+        [() => permission.addUserPrincipal('bob', 'friends'), true],
+        [() => permission.removeUserPrincipal('bob', 'friends'), false],
+        [() => permission.addUserPrincipal('bob', 'friends'), true],
+        [() => permission.removePrincipal('friends'), false],
+        [() => permission.addUserPrincipal('bob', 'friends'), true],
+        [() => permission.removePrincipalsBelow('fri'), false],
+        [() => permission.addUserPrincipal('bob', 'friends'), true],
+        [() => permission.deleteObjectPermissions([uri]), false],
+        [() => permission.addToAces([{ objectId: uri, permissions: { write: ['alice'] } }]), true],
+        [() => permission.deletePermissionsBelow('/buckets/b'), false],
+        [() => permission.addToAces([{ objectId: uri, permissions: { write: ['alice'] } }]), true],
+        [() => permission.flush(), false],
+      ];
+      for (const [index, [change, granted]] of changes.entries()) {
+        await Promise.all([ask(), change()]);
+        expect([index, await ask()]).toEqual([index, granted]);
+      }
+    });
+  });
+});
