@@ -26,7 +26,7 @@ const runs = [
   { backend: 'memory', names: ['get-one'] },
 ];
 
-test.each(runs)('the benchmarks answer $names on $backend', { timeout: 180_000 }, async ({ backend, names }) => {
+test.each(runs)('the benchmarks give answers on $backend', { timeout: 180_000 }, async ({ backend, names }) => {
   const { code, output } = await bench('--short', '--backend', backend, ...names);
   expect({ code, output }).toMatchObject({ code: 0 });
   const asked = output.split('\n').filter((line) => line.includes(`| ${backend} |`));
