@@ -147,7 +147,8 @@ export class Workbench {
     const result = (await answered).at(0);
     if (result === undefined || result.failure !== undefined) {
       const { method = 'GET', path: where } = job.requests[0] ?? { path: '?' };
-      throw new Error(`${method} ${where} at ${program.url}: the measurement is void: ${result?.failure}`);
+      const server = 'place' in program ? program.place.backend : program.url;
+      throw new Error(`${method} ${where} on ${server}: the measurement is void: ${result?.failure}`);
     }
     return {
       ...result,
