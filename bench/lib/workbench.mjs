@@ -19,6 +19,7 @@ const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
  * @property {number} [amount] requests of one round in place of seconds
  * @property {number} connections
  * @property {number} soakMinutes
+ * @property {number} records of a large list
  *
  * @typedef {import('./places.mjs').Backend} Backend
  * @typedef {import('./places.mjs').Place} Place
