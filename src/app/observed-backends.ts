@@ -71,12 +71,12 @@ function unwrap(transaction: Transaction): Transaction {
 }
 
 function observeDatabase(inner: Database, watch: Watch): Database {
-  const { writeAlone } = inner;
+  const begin = async (): Promise<Transaction> =>
+    new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch);
+  if (inner.writeAlone === undefined) return withMethods(inner, { begin });
   return withMethods(inner, {
-    begin: async () => new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch),
-    ...(writeAlone === undefined
-      ? {}
-      : { writeAlone: (write) => watch.run('write_alone', write.list, () => writeAlone.call(inner, write)) }),
+    begin,
+    writeAlone: (write) => watch.run('write_alone', write.list, () => inner.writeAlone!(write)),
   });
 }
 

@@ -61,7 +61,7 @@ export class CheckpointThread {
       const giveUp = (): void => settle({ isComplete: false, frames: 0 });
       worker.on('message', settle).on('exit', giveUp);
       worker.ref();
-      worker.postMessage(mode);
+      tell(worker, mode);
     });
   }
 
@@ -72,7 +72,7 @@ export class CheckpointThread {
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
       worker.ref();
-      worker.postMessage('close');
+      tell(worker, 'close');
     });
   }
 
@@ -87,4 +87,9 @@ export class CheckpointThread {
     });
     return worker;
   }
+}
+
+function tell(worker: Worker, message: CheckpointMode | 'close'): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have none
+  worker.postMessage(message);
 }

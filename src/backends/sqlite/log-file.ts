@@ -39,7 +39,11 @@ export class LogFile {
     // The file may be new, and then its name has to last as well. Windows keeps names without being asked.
     if (process.platform !== 'win32') {
       const folder = await open(dirname(this.#path), 'r');
-      await folder.sync().finally(() => folder.close());
+      try {
+        await folder.sync();
+      } finally {
+        await folder.close();
+      }
     }
     return open(`${this.#path}-wal`, 'r+');
   }
