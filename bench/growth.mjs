@@ -13,7 +13,7 @@ const reader = user('reader');
 export const planOf = (size) => ({ records: size, shared: { reader: 10 }, lists: 1 });
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
-export const sizesOf = ({ size }) => (size.isShort ? { small: 100, large: 2000 } : { small: 1000, large: 1_000_000 });
+export const sizesOf = ({ size }) => ({ small: size.isShort ? 100 : 1000, large: size.records });
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {

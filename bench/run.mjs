@@ -21,6 +21,7 @@ Options
   --rounds N        of each measurement, 4 unless set
   --seconds N       of each round, 2 unless set
   --connections N   clients at the same time, 32 unless set
+  --records N       of a large list, 1000000 unless set
   --minutes N       of the soak in "mixed", half a one unless set
   --profile         writes a CPU profile of every server to bench/profiles, for the DevTools of Chromium or speedscope
   --save            writes the table, and what machine it is from, to bench/RESULTS.md
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '2' },
     connections: { type: 'string', default: '32' },
+    records: { type: 'string', default: '1000000' },
     minutes: { type: 'string', default: '0.5' },
     profile: { type: 'boolean', default: false },
     save: { type: 'boolean', default: false },
@@ -57,13 +59,14 @@ async function main() {
     return 2;
   }
   const size = values.short
-    ? { isShort: true, rounds: 1, seconds: 1, amount: 40, connections: 4, soakMinutes: 0.03 }
+    ? { isShort: true, rounds: 1, seconds: 1, amount: 40, connections: 4, soakMinutes: 0.03, records: 2000 }
     : {
         isShort: false,
         rounds: Number(values.rounds),
         seconds: Number(values.seconds),
         connections: Number(values.connections),
         soakMinutes: Number(values.minutes),
+        records: Number(values.records),
       };
   // Those with targets are enough to see that it works.
   const defaults = values.short ? 'memory,sqlite,postgresql' : 'memory,sqlite,postgresql,redis';

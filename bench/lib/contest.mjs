@@ -39,7 +39,11 @@ export async function contest(bench, contestants, size = {}) {
   // The first round is not counted: compilers and caches get warm.
   for (let round = isShort ? 1 : 0; round <= rounds; round++) {
     for (const { name, program, requests, headers, expected } of contestants) {
-      const result = await bench.load(program, { requests, headers, expected, ...limits });
+      const result = await bench
+        .load(program, { requests, headers, expected, ...limits })
+        .catch((/** @type {unknown} */ error) => {
+          throw new Error(`${name} failed`, { cause: error });
+        });
       answers.set(name, (answers.get(name) ?? 0) + result.answers);
       if (round > 0) results.get(name)?.push(result);
     }

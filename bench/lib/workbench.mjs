@@ -19,6 +19,7 @@ const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
  * @property {number} [amount] requests of one round in place of seconds
  * @property {number} connections
  * @property {number} soakMinutes
+ * @property {number} records of a large list
  *
  * @typedef {import('./places.mjs').Backend} Backend
  * @typedef {import('./places.mjs').Place} Place
@@ -147,7 +148,8 @@ export class Workbench {
     const result = (await answered).at(0);
     if (result === undefined || result.failure !== undefined) {
       const { method = 'GET', path: where } = job.requests[0] ?? { path: '?' };
-      throw new Error(`${method} ${where} at ${program.url}: the measurement is void: ${result?.failure}`);
+      const server = 'place' in program ? program.place.backend : program.url;
+      throw new Error(`${method} ${where} on ${server}: the measurement is void: ${result?.failure}`);
     }
     return {
       ...result,

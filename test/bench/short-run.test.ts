@@ -1,4 +1,4 @@
-// The benchmarks keep working: a run with small data and few requests gets an answer to each question. What it
+// The benchmarks keep working: a run with small data and few requests gets answers. What it
 // measures means nothing, so nothing is said of figures.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,19 +19,21 @@ async function bench(...args: readonly string[]): Promise<{ readonly code: unkno
   return { code, output: output + complaints };
 }
 
-test('each question of the benchmarks gets an answer on SQLite and PostgreSQL', { timeout: 240_000 }, async () => {
-  const { code, output } = await bench('--short', '--backend', 'sqlite,postgresql');
-  expect({ code, output }).toMatchObject({ code: 0 });
-  for (const name of questions) {
-    const { title } = (await import(`../../bench/${name}.mjs`)) as { readonly title: string };
-    expect(output).toContain(`| ${title}`);
-  }
-});
+/** Where each backend has something of its own; asking everything of all of them would take too long. */
+const runs = [
+  { backend: 'sqlite', names: questions.filter((name) => name !== 'workers') },
+  { backend: 'postgresql', names: ['post-one', 'filter-sort', 'delete-large', 'workers'] },
+  { backend: 'memory', names: ['get-one'] },
+];
 
-test('the memory backend is filled before it is measured', async () => {
-  const { code, output } = await bench('--short', '--backend', 'memory', 'get-one');
+test.each(runs)('the benchmarks give answers on $backend', { timeout: 180_000 }, async ({ backend, names }) => {
+  const { code, output } = await bench('--short', '--backend', backend, ...names);
   expect({ code, output }).toMatchObject({ code: 0 });
-  expect(output).toMatch(/\| GET one record \| memory \| [\d,]+\/s \| bare [\d,]+\/s \|/);
+  const asked = output.split('\n').filter((line) => line.includes(`| ${backend} |`));
+  for (const name of names) {
+    const { title } = (await import(`../../bench/${name}.mjs`)) as { readonly title: string };
+    expect(asked.filter((line) => line.startsWith(`| ${title}`))).not.toEqual([]);
+  }
 });
 
 test('a question that does not exist is refused with the list of those that do', async () => {
