@@ -47,7 +47,7 @@ type Output = ReturnType<typeof openOutput>;
  */
 function openOutput(isSync: boolean): ReturnType<typeof pino.destination> {
   return pino.destination(
-    isSync ? { dest: 1, sync: true } : { dest: 1, sync: false, minLength: 8192, periodicFlush: 200 },
+    isSync ? { dest: 1, sync: true } : { dest: 1, sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 200 },
   );
 }
 

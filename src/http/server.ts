@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { Connections } from './connections.ts';
+import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
@@ -203,15 +204,10 @@ async function send(
   }
   if (isLast) head.push('Connection', 'close');
   if (isEmpty) {
-    outgoing.writeHead(status, head).end();
-  } else if (typeof body === 'string') {
-    const bytes = Buffer.byteLength(body);
-    head.push('Content-Length', String(bytes));
-    // What is ASCII takes a shorter way to the socket.
-    outgoing.writeHead(status, head).end(body, bytes === body.length ? 'latin1' : 'utf8');
-  } else if (body instanceof Uint8Array) {
-    head.push('Content-Length', String(body.byteLength));
-    outgoing.writeHead(status, head).end(body);
+    departures.add(outgoing.writeHead(status, head), '');
+  } else if (typeof body === 'string' || body instanceof Uint8Array) {
+    head.push('Content-Length', String(Buffer.byteLength(body)));
+    departures.add(outgoing.writeHead(status, head), body);
   } else {
     outgoing.writeHead(status, head);
     await pipeline(Readable.from(body), outgoing);

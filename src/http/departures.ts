@@ -1,0 +1,35 @@
+// The last step of an answer on its way to the socket. Those that are ready in one turn of the event loop leave together
+// when it ends: each is a call to the system, and in a row they cost the processor about two thirds of what they cost
+// between the handling of other requests.
+import type { ServerResponse } from 'node:http';
+
+interface Departure {
+  readonly outgoing: ServerResponse;
+  readonly body: string | Uint8Array;
+}
+
+class Departures {
+  #waiting: Departure[] = [];
+
+  /** Ends the answer, whose head is written, with its whole body; empty for none. */
+  add(outgoing: ServerResponse, body: string | Uint8Array): void {
+    if (this.#waiting.length === 0) {
+      setImmediate(() => {
+        this.#leave();
+      });
+    }
+    this.#waiting.push({ outgoing, body });
+  }
+
+  #leave(): void {
+    const leaving = this.#waiting;
+    this.#waiting = [];
+    for (const { outgoing, body } of leaving) {
+      if (body.length === 0) outgoing.end();
+      else outgoing.end(body);
+    }
+  }
+}
+
+/** Of this process. */
+export const departures = new Departures();
