@@ -33,10 +33,10 @@ async function look(client: Client, id: string): Promise<readonly unknown[]> {
 const everything = [['system.Everyone'], ['system.Everyone'], ['system.Everyone']];
 
 describe.each([
-  // What the server says when a commit has happened.
-  { backend: 'PostgreSQL', open: startPostgresql, done: 'COMMIT\0' },
-  { backend: 'Redis', open: startRedis, done: '$4\r\ndone\r\n' },
-])('a commit on $backend whose answer is lost', ({ backend, open, done }) => {
+  // What the server says when a commit has happened, and a write that is a unit of work of its own.
+  { backend: 'PostgreSQL', open: startPostgresql, done: 'COMMIT\0', doneAlone: 'coffer_write_alone\0' },
+  { backend: 'Redis', open: startRedis, done: '$4\r\ndone\r\n', doneAlone: '$4\r\ndone\r\n' },
+])('a commit on $backend whose answer is lost', ({ backend, open, done, doneAlone }) => {
   let place: Awaited<ReturnType<typeof startPostgresql>> | Awaited<ReturnType<typeof startRedis>>;
   let service: ServerProcess;
   let client: Client;
@@ -72,7 +72,7 @@ describe.each([
 
   test('is not done a second time by the service itself.', async () => {
     const { headers } = await client.request('GET', records);
-    const cut = place.network.cutInsteadOf(done);
+    const cut = place.network.cutInsteadOf(doneAlone);
     expect((await client.request('POST', records, { data: { n: 1 } })).status).toBe(503);
     await cut;
     const since = encodeURIComponent(headers.get('etag') ?? '');
