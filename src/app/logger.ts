@@ -1,6 +1,5 @@
 // The log: one structured line per event. JSON lines follow the MozLog layout, so that existing log
 // pipelines read them; on a terminal the lines are made for people.
-import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
@@ -33,25 +32,50 @@ const redacted = [
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
-  const output = destination ?? openOutput(isPretty);
-  const logger = pino(options, isPretty ? prettyStream(output) : output);
-  if (output instanceof EventEmitter) outputs.set(logger, output as Output);
+  const output = destination === undefined ? openOutput(isPretty) : undefined;
+  const lines = destination ?? (isPretty ? output! : inGroups(output!));
+  const logger = pino(options, isPretty ? prettyStream(lines) : lines);
+  if (output !== undefined) outputs.set(logger, output);
   return logger;
 }
 
 type Output = ReturnType<typeof openOutput>;
 
-/**
- * Standard output; lines for people are written at once, others when some have come together, or soon: each write of its
- * own would cost more than the request that a line tells of.
- */
+/** How long a line may wait for others after one was written. */
+const maxDelayMs = 20;
+
+/** Standard output; lines for people are written at once, others when there is time. */
 function openOutput(isSync: boolean): ReturnType<typeof pino.destination> {
-  return pino.destination(
-    isSync ? { dest: 1, sync: true } : { dest: 1, sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 200 },
-  );
+  if (isSync) return pino.destination({ dest: 1, sync: true });
+  return pino.destination({ dest: 1, sync: false, minLength: 32_768, maxWrite: 65_536 });
+}
+
+/**
+ * Writes a line at once, and those that follow soon together: under load a write for each would cost more than the request
+ * that the line tells of.
+ */
+function inGroups(output: Output): DestinationStream {
+  let isWaiting = false;
+  const flush = (): void => {
+    if (!ended.has(output)) output.flush();
+  };
+  return {
+    write(line) {
+      output.write(line);
+      if (isWaiting) return;
+      flush();
+      isWaiting = true;
+      setTimeout(() => {
+        isWaiting = false;
+        flush();
+      }, maxDelayMs).unref();
+    },
+  };
 }
 
 const outputs = new WeakMap<Logger, Output>();
+/** Those that are told to write all they have, and take no other orders. */
+const ended = new WeakSet<Output>();
 const closeTimeoutMs = 500;
 
 /**
@@ -62,6 +86,7 @@ export async function closeLogger(logger: Logger): Promise<void> {
   const output = outputs.get(logger);
   if (output === undefined) return;
   outputs.delete(logger);
+  ended.add(output);
   const closed = new Promise<void>((resolve) => {
     output.once('close', () => {
       resolve();

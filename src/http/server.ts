@@ -97,6 +97,8 @@ class Shell {
     const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => void this.#serve(incoming, outgoing);
     this.server = http.createServer(limits, serve);
     this.server.setTimeout(options.silenceTimeoutSeconds * 1000);
+    // Clients that say that they will send nothing more still wait for the answer.
+    Object.assign(this.server, { httpAllowHalfOpen: true });
     this.server.on('clientError', refuseBrokenRequest);
     // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
     this.server.on('checkExpectation', serve);
@@ -206,7 +208,8 @@ async function send(
   if (isEmpty) {
     departures.add(outgoing.writeHead(status, head), '');
   } else if (typeof body === 'string' || body instanceof Uint8Array) {
-    head.push('Content-Length', String(Buffer.byteLength(body)));
+    // Files bring their own, which is not the length of the body when they are only asked about.
+    if (headers['Content-Length'] === undefined) head.push('Content-Length', String(Buffer.byteLength(body)));
     departures.add(outgoing.writeHead(status, head), body);
   } else {
     outgoing.writeHead(status, head);
