@@ -32,50 +32,65 @@ const redacted = [
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
-  const output = destination === undefined ? openOutput(isPretty) : undefined;
-  const lines = destination ?? (isPretty ? output! : inGroups(output!));
-  const logger = pino(options, isPretty ? prettyStream(lines) : lines);
-  if (output !== undefined) outputs.set(logger, output);
+  if (destination !== undefined) return pino(options, isPretty ? prettyStream(destination) : destination);
+  const output = openOutput(isPretty);
+  const groups = isPretty ? undefined : new LineGroups(output);
+  const logger = pino(options, groups ?? prettyStream(output));
+  outputs.set(logger, { output, groups });
   return logger;
 }
 
-type Output = ReturnType<typeof openOutput>;
+type Output = ReturnType<typeof pino.destination>;
 
-/** How long a line may wait for others after one was written. */
+/** How long a line may wait for others after one was written, and how many characters may wait. */
 const maxDelayMs = 20;
+const maxWaitingChars = 16_384;
 
 /** Standard output; lines for people are written at once, others when there is time. */
-function openOutput(isSync: boolean): ReturnType<typeof pino.destination> {
-  if (isSync) return pino.destination({ dest: 1, sync: true });
-  return pino.destination({ dest: 1, sync: false, minLength: 32_768, maxWrite: 65_536 });
+function openOutput(isSync: boolean): Output {
+  return pino.destination({ dest: 1, sync: isSync });
 }
 
 /**
  * Writes a line at once, and those that follow soon together: under load a write for each would cost more than the request
  * that the line tells of.
  */
-function inGroups(output: Output): DestinationStream {
-  let isWaiting = false;
-  const flush = (): void => {
-    if (!ended.has(output)) output.flush();
+class LineGroups {
+  readonly #output: Output;
+  #waiting = '';
+  #isDelaying = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+    process.once('exit', this.flush);
+  }
+
+  readonly write = (line: string): void => {
+    this.#waiting += line;
+    if (this.#isDelaying && this.#waiting.length < maxWaitingChars) return;
+    this.flush();
+    if (this.#isDelaying) return;
+    this.#isDelaying = true;
+    setTimeout(() => {
+      this.#isDelaying = false;
+      this.flush();
+    }, maxDelayMs).unref();
   };
-  return {
-    write(line) {
-      output.write(line);
-      if (isWaiting) return;
-      flush();
-      isWaiting = true;
-      setTimeout(() => {
-        isWaiting = false;
-        flush();
-      }, maxDelayMs).unref();
-    },
+
+  readonly flush = (): void => {
+    const lines = this.#waiting;
+    this.#waiting = '';
+    if (lines !== '') this.#output.write(lines);
   };
+
+  /** Writes what waits, and takes no more notice of the process. */
+  end(): void {
+    this.flush();
+    process.off('exit', this.flush);
+  }
 }
 
-const outputs = new WeakMap<Logger, Output>();
-/** Those that are told to write all they have, and take no other orders. */
-const ended = new WeakSet<Output>();
+const outputs = new WeakMap<Logger, { readonly output: Output; readonly groups: LineGroups | undefined }>();
 const closeTimeoutMs = 500;
 
 /**
@@ -83,10 +98,11 @@ const closeTimeoutMs = 500;
  * this would then wait for the reader for ever.
  */
 export async function closeLogger(logger: Logger): Promise<void> {
-  const output = outputs.get(logger);
-  if (output === undefined) return;
+  const opened = outputs.get(logger);
+  if (opened === undefined) return;
   outputs.delete(logger);
-  ended.add(output);
+  const { output, groups } = opened;
+  groups?.end();
   const closed = new Promise<void>((resolve) => {
     output.once('close', () => {
       resolve();

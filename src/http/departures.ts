@@ -6,27 +6,32 @@ import type { ServerResponse } from 'node:http';
 interface Departure {
   readonly outgoing: ServerResponse;
   readonly body: string | Uint8Array;
+  readonly encoding: BufferEncoding;
 }
 
 class Departures {
   #waiting: Departure[] = [];
 
-  /** Ends the answer, whose head is written, with its whole body; empty for none. */
-  add(outgoing: ServerResponse, body: string | Uint8Array): void {
+  /**
+   * Ends the answer, whose head is written, with its whole body; empty for none.
+   *
+   * @param encoding of a text; ASCII goes a shorter way as `latin1`
+   */
+  add(outgoing: ServerResponse, body: string | Uint8Array, encoding: BufferEncoding = 'utf8'): void {
     if (this.#waiting.length === 0) {
       setImmediate(() => {
         this.#leave();
       });
     }
-    this.#waiting.push({ outgoing, body });
+    this.#waiting.push({ outgoing, body, encoding });
   }
 
   #leave(): void {
     const leaving = this.#waiting;
     this.#waiting = [];
-    for (const { outgoing, body } of leaving) {
+    for (const { outgoing, body, encoding } of leaving) {
       if (body.length === 0) outgoing.end();
-      else outgoing.end(body);
+      else outgoing.end(body, encoding);
     }
   }
 }

@@ -209,8 +209,9 @@ async function send(
     departures.add(outgoing.writeHead(status, head), '');
   } else if (typeof body === 'string' || body instanceof Uint8Array) {
     // Files bring their own, which is not the length of the body when they are only asked about.
-    if (headers['Content-Length'] === undefined) head.push('Content-Length', String(Buffer.byteLength(body)));
-    departures.add(outgoing.writeHead(status, head), body);
+    const bytes = Buffer.byteLength(body);
+    if (headers['Content-Length'] === undefined) head.push('Content-Length', String(bytes));
+    departures.add(outgoing.writeHead(status, head), body, bytes === body.length ? 'latin1' : 'utf8');
   } else {
     outgoing.writeHead(status, head);
     await pipeline(Readable.from(body), outgoing);
