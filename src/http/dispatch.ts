@@ -197,7 +197,7 @@ export class Dispatcher {
       'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
     };
-    Object.assign(headers, response.headers);
+    for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     if (request.headers['origin'] !== undefined) {
       const allowed = cors.allowedOrigin(request.headers);
       if (allowed !== undefined) {
@@ -209,6 +209,12 @@ export class Dispatcher {
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
+}
+
+/** As headers are written here; what was passed on from elsewhere in lower case must not come a second time. */
+function canonicalName(name: string): string {
+  if (name.charCodeAt(0) < 97) return name;
+  return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /** Methods are text from outside: only those the endpoint names count. */

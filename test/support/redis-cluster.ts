@@ -5,6 +5,17 @@ import { freePort, RedisProcess } from './redis.ts';
 const masterCount = 3;
 const slotCount = 16_384;
 
+/** Starts a node; one whose ports somebody else has taken meanwhile ends at once, and is started again on others. */
+async function startNode(options: readonly string[], attempts = 5): Promise<RedisProcess> {
+  try {
+    // The default port of the cluster bus is too high for some of the ports that the system draws.
+    return await RedisProcess.start([...options, '--cluster-port', String(await freePort())]);
+  } catch (error) {
+    if (attempts === 1) throw error;
+    return startNode(options, attempts - 1);
+  }
+}
+
 export class RedisCluster {
   readonly nodes: readonly RedisProcess[];
 
@@ -15,12 +26,7 @@ export class RedisCluster {
   /** Starts the nodes and waits until they agree. */
   static async start(): Promise<RedisCluster> {
     const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
-    const nodes = await Promise.all(
-      // The default port of the cluster bus is too high for some of the ports that the system draws.
-      Array.from({ length: 2 * masterCount }, async () =>
-        RedisProcess.start([...options, '--cluster-port', String(await freePort())]),
-      ),
-    );
+    const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => startNode(options)));
     const cluster = new RedisCluster(nodes);
     await cluster.#join();
     return cluster;
