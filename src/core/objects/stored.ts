@@ -51,9 +51,18 @@ const plainId = /^[\w-]*$/;
 /** JSON text of the object or tombstone as clients see it, `id` and `last_modified` included. */
 export function formatEntry(entry: StoredEntry): string {
   const id = plainId.test(entry.id) ? `"${entry.id}"` : JSON.stringify(entry.id);
-  const own = `"id":${id},"last_modified":${entry.lastModified}`;
+  const own = `"id":${id},"last_modified":${formatTimestamp(entry.lastModified)}`;
   if (isTombstone(entry)) return `{${own},"deleted":true}`;
   return entry.text === '{}' ? `{${own}}` : `${entry.text.slice(0, -1)},${own}}`;
+}
+
+const million = 1_000_000;
+
+/** Digits of a timestamp: in two halves, which are small numbers and so take half the time to write. */
+function formatTimestamp(timestamp: number): string {
+  if (timestamp < million) return String(timestamp);
+  const millions = Math.floor(timestamp / million);
+  return `${millions}${String(timestamp - millions * million + million).slice(1)}`;
 }
 
 /** The same of several, one after the other with commas between them. */
