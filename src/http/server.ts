@@ -101,7 +101,7 @@ class Shell {
     Object.assign(this.server, { httpAllowHalfOpen: true });
     this.server.on('clientError', refuseBrokenRequest);
     // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
-    this.server.on('checkExpectation', serve);
+    this.server.on('checkExpectation', (incoming, outgoing) => this.server.emit('request', incoming, outgoing));
     this.connections = new Connections(this.server);
   }
 

@@ -152,9 +152,14 @@ describe('coffer start --workers', () => {
       expect(await service.ended).toBe(0);
       await traffic.stop();
       expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
-      // Once nobody listens, new connections are refused, or reset when they came in that moment; nothing else may happen.
-      const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET/.test(failure);
+      // Once nobody listens, new connections are refused, or closed when they came in that moment; nothing else may happen.
+      const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET|socket hang up/.test(failure);
       expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
+      // So what a worker has taken in was answered, and the answer arrived.
+      const isTraffic = ({ Type, Fields }: LogLine): boolean =>
+        Type === 'request.summary' && String(Fields?.['path']).includes('/list/records');
+      const arrived = [...traffic.statuses.values()].reduce((sum, n) => sum + n, 0);
+      expect(service.log.filter(isTraffic)).toHaveLength(arrived);
     },
   );
 
