@@ -153,7 +153,7 @@ describe('coffer start --workers', () => {
       await traffic.stop();
       expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
       // Once nobody listens, new connections are refused, or closed when they came in that moment; nothing else may happen.
-      const isRefused = (failure: string): boolean => /ECONNREFUSED|read ECONNRESET|socket hang up/.test(failure);
+      const isRefused = (failure: string): boolean => /ECONNREFUSED|ECONNRESET|EPIPE|socket hang up/.test(failure);
       expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
       // So what a worker has taken in was answered, and the answer arrived.
       const isTraffic = ({ Type, Fields }: LogLine): boolean =>
