@@ -4,14 +4,6 @@
 /** A computation that yields wherever it may be paused; what it reads must not change meanwhile. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Runs all steps without a pause. */
-export function runAtOnce<T>(steps: Steps<T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /**
  * Runs the steps and lets the event loop turn between them.
  *

@@ -19,14 +19,12 @@ export function announceChanges(scope: Scope, clock: number | undefined, changes
   context.session.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
 }
 
-/** Whether anybody wants to know of reads of this kind; mostly nobody does, and nothing has to be put together. */
-export function isReadHeard({ kind, context }: Scope): boolean {
-  return context.session.hears(kind.name, 'read');
+/** Queues the event of a read, for those who want to know; mostly nobody does, and nothing has to be put together. */
+export function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> | undefined {
+  return scope.context.session.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }
 
-/** Queues the event of a read, for those who want to know. */
-export async function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> {
-  if (!isReadHeard(scope)) return;
+async function queueRead(scope: Scope, entries: readonly StoredEntry[], clock: number | undefined): Promise<void> {
   const { kind, context, list } = scope;
   const { session, path, ids, request, caller } = context;
   const timestamp = clock ?? (await session.reader.storage.resourceTimestamp(list)) ?? 0;

@@ -10,7 +10,7 @@ import type { ListQuery } from '../../core/query/resolve.ts';
 import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess, type ListAccess } from '../access.ts';
-import { announceRead, isReadHeard } from '../events/announce.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
@@ -40,12 +40,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   requireNoIssues(scope);
 
-  const caching = cacheControl(scope);
-  const headers = Object.assign(
-    {},
-    caching instanceof Promise ? await caching : caching,
-    deprecationHeaders(parameters, options),
-  );
+  const headers = Object.assign({}, await cacheControl(scope), deprecationHeaders(parameters, options));
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
     const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
@@ -143,7 +138,7 @@ async function readPage(
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
   const entries = fittingEntries(page.entries);
-  if (isReadHeard(scope)) await announceRead(scope, entries, timestamp);
+  await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   if (more && last !== undefined) {

@@ -3,7 +3,7 @@ import { entryValue } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
-import { announceRead, isReadHeard } from '../events/announce.ts';
+import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { isWriterByGroup, presentObject } from '../ownership.ts';
@@ -33,12 +33,11 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
     requireValidId(scope, id);
     throw missingObject(scope, id);
   }
-  const asked = cacheControl(scope);
-  const caching = asked instanceof Promise ? await asked : asked;
+  const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const shown = presentObject(scope, object);
   requireMatch(preconditions, object.lastModified, shown);
-  if (isReadHeard(scope)) await announceRead(scope, [object]);
+  await announceRead(scope, [object]);
   if (fields !== undefined) {
     return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
   }

@@ -15,9 +15,17 @@ import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sor
 import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
 import { findList } from '../../../src/backends/sqlite/lists.ts';
 import { selectPage } from '../../../src/backends/sqlite/page.ts';
-import { runAtOnce } from '../../../src/base/steps.ts';
+import type { Steps } from '../../../src/base/steps.ts';
 import { objectOf } from '../../core/query/arbitraries.ts';
 import { openTestDatabase, records, type TestDatabase } from './temporary.ts';
+
+/** Runs all steps without a pause. */
+function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
 
 const words = [
   '',
