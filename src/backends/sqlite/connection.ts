@@ -91,6 +91,14 @@ export class Connection {
     return this.#driver.isTransaction;
   }
 
+  /**
+   * Another number than before when another connection has committed to the file meanwhile. Inside a transaction it stays,
+   * and looking at it fixes the snapshot of one that has read nothing yet.
+   */
+  get dataVersion(): number {
+    return this.get<[number]>('PRAGMA data_version')![0];
+  }
+
   /** Runs statements that take no parameters and are not worth keeping. */
   exec(sql: string): void {
     this.#driver.exec(sql);

@@ -4,12 +4,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Background } from '../sql/background.ts';
-import { accessCommitted, accessUnit, type Access } from './access.ts';
+import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } from './access.ts';
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
+import { Memory } from './memory.ts';
 import { reapChunk } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
@@ -23,15 +24,19 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   readonly synchronous?: Synchronous;
   /** Pages in the write-ahead log that are worth moving into the file. */
   readonly checkpointFrames?: number;
+  /** About how many bytes of what was read are remembered; 0: none. */
+  readonly memoryBytes?: number;
 }
+
+const defaultMemoryBytes = 33_554_432;
 
 export interface SqliteDatabase extends Database {
   readonly path: string;
   readonly clock: Clock;
   /** Access to committed state, outside any unit of work. */
-  committed(backend: BackendName): Access;
+  committed(backend: BackendName): CommittedAccess;
   /** Access inside a transaction that this database opened. */
-  within(transaction: Transaction, backend: BackendName): Access;
+  within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** Tells that rows have been detached and wait for deletion in the background. */
   announceDoomed(): void;
   /** Deletes in one go what the background work would delete little by little. */
@@ -44,7 +49,7 @@ export interface SqliteDatabase extends Database {
  * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
-  const { path, clock, synchronous = 'FULL' } = options;
+  const { path, clock, synchronous = 'FULL', memoryBytes = defaultMemoryBytes } = options;
   // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
   const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
@@ -53,13 +58,18 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
     requireKnownSchema(writer, databaseMigrations, path);
     const snapshots = translating(
       'storage',
-      () => new Snapshots(() => new Connection({ path, synchronous, readOnly: true })),
+      () =>
+        new Snapshots({
+          open: () => new Connection({ path, synchronous, readOnly: true }),
+          writer,
+          memory: new Memory(memoryBytes),
+        }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
       before: () => snapshots.hold(),
       done: () => checkpoints.look(writer),
       flush: log && (() => flush(log, snapshots)),
-      settled: () => snapshots.release(),
+      settled: (changes) => snapshots.release(changes),
     });
     const checkpoints = new Checkpoints(
       new CheckpointThread(path, synchronous),
@@ -109,6 +119,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     while (pendingOf(snapshots).length > 0) {
       const unit = await queue.begin();
       let line: string | undefined;
+      unit.changes.ofEverything();
       try {
         line = unit.run('storage', (connection) => applyNextMigration(connection, databaseMigrations));
       } catch (error) {

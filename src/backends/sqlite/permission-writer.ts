@@ -1,7 +1,8 @@
 // The writing half of the permission contract, inside a unit of work.
 import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
-import type { Access } from './access.ts';
+import type { UnitAccess } from './access.ts';
 import type { Connection } from './connection.ts';
+import type { Changes } from './memory.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
@@ -15,6 +16,7 @@ interface Answer {
 }
 
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
+  readonly #changes: Changes;
   readonly #announceDoomed: () => void;
   /**
    * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
@@ -22,8 +24,9 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
    */
   readonly #answers = new Map<string, Answer>();
 
-  constructor(access: Access, announceDoomed: () => void) {
+  constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
+    this.#changes = access.changes;
     this.#announceDoomed = announceDoomed;
   }
 
@@ -42,18 +45,22 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#changes.ofPrincipals(userId);
     return this.#run('INSERT OR IGNORE INTO user_principals (user_id, principal) VALUES (?, ?)', userId, principal);
   }
 
   removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#changes.ofPrincipals(userId);
     return this.#run('DELETE FROM user_principals WHERE user_id = ? AND principal = ?', userId, principal);
   }
 
   removePrincipal(principal: string): Promise<void> {
+    this.#changes.ofEverything();
     return this.#run('DELETE FROM user_principals WHERE principal = ?', principal);
   }
 
   removePrincipalsBelow(prefix: string): Promise<void> {
+    this.#changes.ofEverything();
     const { low, high } = rangeOfPrefix(prefix);
     return high === undefined
       ? this.#run('DELETE FROM user_principals WHERE principal >= ?', low)
@@ -62,6 +69,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
     this.#answers.clear();
+    this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
       grant(connection, ensureFolder(connection, folder), name, permission, principal);
@@ -69,6 +77,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#changes.ofEntries(objectId);
     const { folder, name } = splitObjectId(objectId);
     return this.#run(
       `DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?)
@@ -81,11 +90,13 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipalFromAces(principal: string): Promise<void> {
+    this.#changes.ofEverything();
     return this.#run('DELETE FROM entries WHERE principal = ?', principal);
   }
 
   addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
     this.#answers.clear();
+    for (const { objectId } of entries) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
         for (const [index, { objectId, permissions }] of entries.entries()) {
@@ -105,6 +116,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const [question, { bound }] of this.#answers) {
       if (bound.some((entry) => entry.objectId === objectId)) this.#answers.delete(question);
     }
+    this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder: uri, name } = splitObjectId(objectId);
       let folder = findFolder(connection, uri);
@@ -126,6 +138,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
     this.#answers.clear();
+    for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
         for (const [index, objectId] of objectIds.entries()) {
@@ -144,6 +157,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
   deletePermissionsBelow(uri: string): Promise<void> {
     this.#answers.clear();
+    this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
       const doomed = connection.run(
@@ -159,6 +173,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   flush(): Promise<void> {
     this.#answers.clear();
+    this.#changes.ofEverything();
     return this.access.run((connection) => {
       for (const table of ['entries', 'folders', 'doomed_folders', 'user_principals']) {
         connection.run(`DELETE FROM ${table}`);

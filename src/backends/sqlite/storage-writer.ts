@@ -12,11 +12,12 @@ import type {
 } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import type { Access } from './access.ts';
+import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
 import { isTaken } from './errors.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
+import type { Changes } from './memory.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { restoreEntries } from './restore.ts';
@@ -34,6 +35,7 @@ interface Found {
 }
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
+  readonly #changes: Changes;
   readonly #clock: Clock;
   readonly #announceDoomed: () => void;
   /**
@@ -42,8 +44,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
    */
   readonly #held = new Map<string, Promise<StoredObject | undefined>>();
 
-  constructor(access: Access, clock: Clock, announceDoomed: () => void) {
+  constructor(access: UnitAccess, clock: Clock, announceDoomed: () => void) {
     super(access);
+    this.#changes = access.changes;
     this.#clock = clock;
     this.#announceDoomed = announceDoomed;
   }
@@ -72,6 +75,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   touch(list: ListKey): Promise<number> {
+    this.#changes.ofList(list);
     return this.access.run(
       (connection) => (findList(connection, list) ?? insertList(connection, list, this.#clock.now())).clock,
     );
@@ -84,7 +88,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     lastModified?: number,
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<StoredObject> {
-    this.#held.delete(heldKey(list, id));
+    this.#changing(list, id);
     return this.access.run((connection) => {
       const found = isFresh ? findListOnly(connection, list) : find(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
@@ -93,11 +97,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   async createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    this.#changes.ofList(list);
     return this.#inSteps((connection) => this.#putAll(connection, list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    this.#held.clear();
+    this.#changing(list, id);
     return this.access.run((connection) =>
       this.#put(connection, list, find(connection, list, id), id, text, lastModified),
     );
@@ -108,7 +113,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    this.#held.clear();
+    this.#changing(list, id);
     const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = find(connection, list, id);
@@ -124,11 +129,14 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    return this.#inSteps((connection) => deletePage(connection, list, query, this.#clock));
+    this.#changes.ofList(list);
+    return this.#inSteps((connection) =>
+      deletePage(connection, list, query, { clock: this.#clock, changes: this.#changes }),
+    );
   }
 
   deleteChildren(uri: string): Promise<void> {
-    this.#held.clear();
+    this.#changingEverything();
     return this.access.run((connection) => {
       const now = this.#clock.now();
       // A list without timestamps left must not keep its parent from being deleted.
@@ -138,20 +146,35 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
+    this.#changingEverything();
     return this.access.read((connection) => purgeTombstones(connection, options));
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    return this.#inSteps((connection) => trimList(connection, list, selection, maxObjects));
+    this.#changes.ofList(list);
+    const changing = (id: string): void => this.#changes.ofObject(list, id);
+    return this.#inSteps((connection) => trimList(connection, list, selection, { maxObjects, changing }));
   }
 
   restore(list: ListKey, restoration: Restoration): Promise<void> {
+    // Others may have to make room for the timestamps.
+    this.#changingEverything();
     return this.#inSteps((connection) => restoreEntries(connection, list, restoration));
   }
 
   flush(): Promise<void> {
-    this.#held.clear();
+    this.#changingEverything();
     return this.access.run(flushStorage);
+  }
+
+  #changing(list: ListKey, id: string): void {
+    this.#held.delete(heldKey(list, id));
+    this.#changes.ofObject(list, id);
+  }
+
+  #changingEverything(): void {
+    this.#held.clear();
+    this.#changes.ofEverything();
   }
 
   /** What is asked for between two steps may be changed by a later one. */
@@ -228,7 +251,7 @@ function* deletePage(
   connection: Connection,
   key: ListKey,
   query: PageQuery,
-  clock: Clock,
+  { clock, changes }: { readonly clock: Clock; readonly changes: Changes },
 ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
   const row = findList(connection, key);
   if (row === undefined) return { deletions: [], more: false };
@@ -242,6 +265,7 @@ function* deletePage(
     for (const old of entries.slice(start, start + objectsPerStep)) {
       if (!(old instanceof StoredObject)) continue;
       const next = nextAfter(lastModified, now);
+      changes.ofObject(key, old.id);
       // Another operation of the same unit of work may have deleted it meanwhile.
       if (!removeObject(connection, row.list, old.id, next)) continue;
       lastModified = next;
