@@ -14,14 +14,14 @@ export interface SnapshotSources {
   /** Opens a connection that reads. */
   readonly open: () => Connection;
   /** The connection of the only writer of this process. */
-  readonly writer: Connection;
+  readonly writer: Pick<Connection, 'dataVersion'>;
   /** What short reads remember. */
   readonly memory: Memory;
 }
 
 export class Snapshots {
   readonly #open: () => Connection;
-  readonly #writer: Connection;
+  readonly #writer: Pick<Connection, 'dataVersion'>;
   readonly #memory: Memory;
   readonly #short: Connection;
   /** The version of the data in the shared snapshot: another one when anybody has committed, our own writer included. */
