@@ -155,14 +155,13 @@ export class Connection {
     this.#driver.close();
   }
 
-  /** The statement, prepared on first use; the one not used for longest makes room for a new one. */
+  /**
+   * The statement, prepared on first use; the oldest one makes room for a new one. To find out which was not used for longest
+   * would cost each statement more than it costs a few to be prepared again.
+   */
   #prepare(sql: string): StatementSyncInstance {
     const known = this.#statements.get(sql);
-    if (known !== undefined) {
-      this.#statements.delete(sql);
-      this.#statements.set(sql, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const statement = this.#driver.prepare(sql);
     this.#statements.set(sql, statement);
     if (this.#statements.size > maxStatements) {

@@ -179,12 +179,13 @@ export class Changes {
   }
 }
 
-// With their lengths before them, no two lists have one key, nor two objects.
-function keyOfList({ kind, parent }: ListKey): string {
+/** A text of its own for each list: with the length before it, no two are alike. */
+export function keyOfList({ kind, parent }: ListKey): string {
   return `${kind.length} ${kind}${parent}`;
 }
 
-function keyOfObject({ kind, parent }: ListKey, id: string): string {
+/** The same for each object, or part, of a list. */
+export function keyOfObject({ kind, parent }: ListKey, id: string): string {
   return `${kind.length} ${parent.length} ${kind}${parent}${id}`;
 }
 

@@ -23,6 +23,8 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
    * it lasts; what it changes itself is forgotten.
    */
   readonly #answers = new Map<string, Answer>();
+  /** The folder that was written to last: what is created together lies together, mostly. */
+  #last: { readonly uri: string; readonly folder: number } | undefined;
 
   constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
@@ -119,7 +121,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder: uri, name } = splitObjectId(objectId);
-      let folder = findFolder(connection, uri);
+      let folder = this.#findFolder(connection, uri);
       for (const [permission, principals] of Object.entries(permissions)) {
         if (folder !== undefined) {
           connection.run(
@@ -157,6 +159,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
   deletePermissionsBelow(uri: string): Promise<void> {
     this.#answers.clear();
+    this.#last = undefined;
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
@@ -173,12 +176,20 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   flush(): Promise<void> {
     this.#answers.clear();
+    this.#last = undefined;
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       for (const table of ['entries', 'folders', 'doomed_folders', 'user_principals']) {
         connection.run(`DELETE FROM ${table}`);
       }
     });
+  }
+
+  #findFolder(connection: Connection, uri: string): number | undefined {
+    if (this.#last?.uri === uri) return this.#last.folder;
+    const folder = findFolder(connection, uri);
+    if (folder !== undefined) this.#last = { uri, folder };
+    return folder;
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {

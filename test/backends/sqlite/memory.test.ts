@@ -5,178 +5,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
 import { Changes, Memory } from '../../../src/backends/sqlite/memory.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
-import type { PermissionWriter } from '../../../src/contracts/permission.ts';
-import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
-import type { PageQuery } from '../../../src/core/query/ast.ts';
-import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { openConnection, openTestDatabase, temporaryPath, type TestDatabase } from './temporary.ts';
+import { anyWrite, fill, ids, kindsOfWrites, lists, objectIds, observe, pages, type Write } from './writes.ts';
 
-const lists: readonly ListKey[] = [
-  { kind: 'record', parent: '/buckets/b/collections/c' },
-  { kind: 'record', parent: '/buckets/b/collections/d' },
-];
-const ids = ['x', 'y'];
-const objectIds = ['/buckets/b', '/buckets/b/collections/c', '/buckets/b/collections/c/records/x'];
-const users = ['alice', 'bob', 'system.Authenticated'];
-const principals = ['alice', '/buckets/b/groups/g', '/buckets/b/groups/h'];
-const newestFirst = [{ field: lastModifiedField, direction: 'descending' as const }];
-
-const pages: readonly PageQuery[] = [
-  { filters: [], sort: newestFirst, limit: 2 },
-  { filters: [], sort: newestFirst, limit: 1 },
-  { filters: [], sort: newestFirst, limit: 10, includeDeleted: true },
-  { filters: [], sort: [{ field: lastModifiedField, direction: 'ascending' }], limit: 2, after: [1_600_000_000_000] },
-  { filters: [{ field: lastModifiedField, operator: 'gt', value: 5 }], sort: newestFirst, limit: 2 },
-  { filters: [], sort: newestFirst, limit: 2, ids: ['x'] },
-  { filters: [], sort: [{ field: idField, direction: 'ascending' }], limit: 2 },
-];
-
-/** Everything that reads say. */
-async function observe({ storage, permission }: TestDatabase): Promise<unknown> {
-  const ofLists = lists.map(async (list) => [
-    await storage.reader.resourceTimestamp(list),
-    await storage.reader.countAll(list, { filters: [], includeDeleted: true }),
-    await Promise.all(ids.map((id) => storage.reader.get(list, id))),
-    await Promise.all(pages.map((query) => storage.reader.listAll(list, query))),
-  ]);
-  const ofObjects = objectIds.map(async (objectId) => [
-    await permission.reader.getObjectPermissions(objectId),
-    await permission.reader.checkPermission(['bob'], [{ objectId, permission: 'write' }], 'bob'),
-    await permission.reader.checkPermission([], [{ objectId, permission: 'read' }], 'alice'),
-    await permission.reader.checkPermission(['alice', 'zoe'], [{ objectId, permission: '__proto__' }]),
-  ]);
-  const ofUsers = users.map((user) => permission.reader.getUserPrincipals(user));
-  return [await Promise.all(ofLists), await Promise.all(ofObjects), await Promise.all(ofUsers)];
-}
-
-type Write = (storage: StorageWriter, permission: PermissionWriter) => Promise<unknown>;
-
-const list = fc.constantFrom(...lists);
-const id = fc.constantFrom(...ids);
-const objectId = fc.constantFrom(...objectIds);
-const user = fc.constantFrom(...users);
-const principal = fc.constantFrom(...principals);
-const aceName = fc.constantFrom('read', 'write', '__proto__');
 let count = 0;
-
-/** One of each kind of write, with whatever it may be about. */
-const kindsOfWrites: readonly fc.Arbitrary<Write>[] = [
-  fc.tuple(list, id).map(
-    ([l, i]): Write =>
-      (storage) =>
-        storage.update(l, i, `{"n":${count++}}`),
-  ),
-  fc.tuple(list, id).map(
-    ([l, i]): Write =>
-      (storage) =>
-        storage.update(l, i, '{"old":1}', 1000 + (count++ % 500)),
-  ),
-  fc.tuple(list, id).map(
-    ([l, i]): Write =>
-      (storage) =>
-        storage.delete(l, i),
-  ),
-  fc.tuple(list, id).map(
-    ([l, i]): Write =>
-      (storage) =>
-        storage.delete(l, i, { keepTombstone: false }),
-  ),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.create(l, `new${count++}`, '{}', undefined, { isFresh: true }),
-  ),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.createAll(l, [{ id: `many${count++}`, text: '{"a":[]}' }]),
-  ),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.touch(l),
-  ),
-  fc.tuple(list, fc.constantFrom(...pages)).map(
-    ([l, query]): Write =>
-      (storage) =>
-        storage.deleteAll(l, query),
-  ),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.deleteChildren(l.parent),
-  ),
-  fc.constant<Write>((storage) => storage.deleteChildren('/buckets/b')),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.purgeDeleted({ kind: l.kind, parent: l.parent }),
-  ),
-  list.map(
-    (l): Write =>
-      (storage) =>
-        storage.trimObjects(l, { filters: [] }, 1),
-  ),
-  fc.tuple(list, id).map(([l, i]): Write => async (storage) => {
-    const taken = (await storage.listAll(l, pages[0]!)).entries[0]?.lastModified ?? 77;
-    await storage.restore(l, { clock: 5000, entries: [new StoredObject(i, taken, '{"r":1}')], gone: ['new0'] });
-  }),
-  fc.constant<Write>((storage) => storage.flush()),
-  fc.tuple(user, principal).map(
-    ([u, p]): Write =>
-      (_, permission) =>
-        permission.addUserPrincipal(u, p),
-  ),
-  fc.tuple(user, principal).map(
-    ([u, p]): Write =>
-      (_, permission) =>
-        permission.removeUserPrincipal(u, p),
-  ),
-  principal.map(
-    (p): Write =>
-      (_, permission) =>
-        permission.removePrincipal(p),
-  ),
-  fc.constant<Write>((_, permission) => permission.removePrincipalsBelow('/buckets/b/groups/')),
-  fc.tuple(objectId, aceName, principal).map(
-    ([o, name, p]): Write =>
-      (_, permission) =>
-        permission.addPrincipalToAce(o, name, p),
-  ),
-  fc.tuple(objectId, aceName, principal).map(
-    ([o, name, p]): Write =>
-      (_, permission) =>
-        permission.removePrincipalFromAce(o, name, p),
-  ),
-  principal.map(
-    (p): Write =>
-      (_, permission) =>
-        permission.removePrincipalFromAces(p),
-  ),
-  fc.tuple(objectId, principal).map(
-    ([o, p]): Write =>
-      (_, permission) =>
-        permission.addToAces([{ objectId: o, permissions: { read: [p] } }]),
-  ),
-  fc.tuple(objectId, principal).map(
-    ([o, p]): Write =>
-      (_, permission) =>
-        permission.replaceObjectPermissions(o, { write: [p], read: [] }),
-  ),
-  objectId.map(
-    (o): Write =>
-      (_, permission) =>
-        permission.deleteObjectPermissions([o]),
-  ),
-  objectId.map(
-    (o): Write =>
-      (_, permission) =>
-        permission.deletePermissionsBelow(o),
-  ),
-  fc.constant<Write>((_, permission) => permission.flush()),
-];
-const anyWrite = fc.oneof(...kindsOfWrites);
 
 /** What happens to the file: some writes in one unit of work, of this process or of another one, kept or undone. */
 const anyEvent = fc.record({
@@ -192,20 +25,6 @@ async function happen(database: TestDatabase, { isKept, writes }: { isKept: bool
   });
   // What cannot be done at all, such as a timestamp that is taken, is undone as well.
   await work.catch(() => undefined);
-}
-
-/** Something of everything, for any write to change. */
-async function fill(database: TestDatabase): Promise<void> {
-  await database.unit(async (storage, permission) => {
-    await storage.flush();
-    await permission.flush();
-    for (const l of lists) {
-      for (const i of [...ids, 'gone']) await storage.create(l, i, '{}');
-      await storage.delete(l, 'gone');
-    }
-    for (const o of objectIds) await permission.replaceObjectPermissions(o, { write: principals, read: ['bob'] });
-    for (const u of users) for (const p of principals) await permission.addUserPrincipal(u, p);
-  });
 }
 
 describe('what is remembered', () => {
@@ -256,7 +75,7 @@ describe('what is remembered', () => {
       INSERT INTO items VALUES ('x', '{}'), ('y', '{}')`);
     const step = fc.constantFrom('read', 'turn', 'own', 'commit', 'release', 'foreign', 'undo', 'checkpoint');
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(step, id), { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(fc.tuple(step, fc.constantFrom(...ids)), { maxLength: 40 }), async (steps) => {
         const open = (): Connection => new Connection({ path, synchronous: 'OFF', readOnly: true });
         const snapshots = new Snapshots({ open, writer, memory: new Memory(100_000) });
         const write = (connection: Connection, i: string): number =>
