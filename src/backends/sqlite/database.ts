@@ -11,7 +11,7 @@ import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
 import { Memory } from './memory.ts';
-import { reapChunk } from './reaper.ts';
+import { Reaper } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
@@ -29,6 +29,8 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
 }
 
 const defaultMemoryBytes = 33_554_432;
+/** Between two chunks: others have the writer, and a processor, for longer than the reaper has. */
+const reapingPauseMs = 15;
 
 export interface SqliteDatabase extends Database {
   readonly path: string;
@@ -104,8 +106,9 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
-  const reaper = new Background(() => reapChunk(queue));
-  if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
+  const reaper = new Reaper(queue);
+  const reaping = new Background(() => reaper.reapChunk(), reapingPauseMs);
+  if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 
   /** A newer version may have migrated the file since it was opened. */
@@ -134,7 +137,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
   }
 
   async function close(): Promise<void> {
-    await reaper.stop();
+    await reaping.stop();
     await queue.close();
     await checkpoints.close();
     await log?.close();
@@ -159,9 +162,9 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
       throw new Error('the transaction belongs to another database');
     },
-    announceDoomed: () => reaper.wake(),
+    announceDoomed: () => reaping.wake(),
     async reapAll() {
-      while (await reapChunk(queue));
+      while (await reaper.reapChunk());
     },
     async initializeSchema({ dryRun }) {
       requireKnown();
