@@ -3,7 +3,7 @@
 import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { OpenStores } from '../backends.ts';
-import { Growth, inUnit } from '../copy/units.ts';
+import { inUnit } from '../copy/units.ts';
 import { sizeOf } from '../copy/walk.ts';
 import type { ExportLine } from './lines.ts';
 
@@ -24,7 +24,6 @@ interface Part {
 export class Restoring {
   readonly #stores: OpenStores;
   readonly #onWritten: (entries: number, objectsWithPermissions: number) => void;
-  readonly #growth: { readonly storage: Growth; readonly permission: Growth };
   #parts: Part[] = [];
   #entries: ObjectEntries[] = [];
   #memberships: Memberships[] = [];
@@ -36,9 +35,6 @@ export class Restoring {
   constructor(stores: OpenStores, onWritten: (entries: number, objectsWithPermissions: number) => void) {
     this.#stores = stores;
     this.#onWritten = onWritten;
-    const [ofStorage, ofPermission] = [stores.storage.database, stores.permission.database];
-    const storage = new Growth(ofStorage);
-    this.#growth = { storage, permission: ofPermission === ofStorage ? storage : new Growth(ofPermission) };
   }
 
   /** Takes a line; waits while too much is on its way. */
@@ -52,8 +48,8 @@ export class Restoring {
   async finish(): Promise<void> {
     await this.#flush();
     await this.#writing;
-    const { storage, permission } = this.#growth;
-    for (const growth of new Set([storage, permission])) await growth.finish();
+    const { storage, permission } = this.#stores;
+    for (const database of new Set([storage.database, permission.database])) await database.refreshStatistics?.();
   }
 
   #take(line: ExportLine): void {
@@ -137,7 +133,5 @@ export class Restoring {
     }
     const written = parts.reduce((sum, part) => sum + part.entries.size, 0);
     this.#onWritten(written, entries.length);
-    await this.#growth.storage.add(written + parts.length);
-    await this.#growth.permission.add(entries.length + all.length);
   }
 }
