@@ -10,6 +10,7 @@ import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engin
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
+import type { Load } from './load.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
@@ -27,6 +28,8 @@ export interface ServerOptions extends BodyLimits {
   /** What the service believes of itself instead of what requests say. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
+  /** Refuses requests when there are too many; absent: takes all. */
+  readonly load?: Load;
 }
 
 export interface HttpServer {
@@ -132,7 +135,28 @@ class Shell {
       // The rest of such a body is not waited for.
       return { response: await respondWithRefusal(runner, bodiless, error), isLast: true };
     }
-    return { response: await respond(runner, { ...bodiless, body }), isLast: false };
+    const request = { ...bodiless, body };
+    const { load } = this.#options;
+    // Whoever sends a file slowly shall not take the place of others.
+    if (load === undefined || body.stream !== undefined) {
+      return { response: await respond(runner, request), isLast: false };
+    }
+    return { response: await this.#answerUnder(load, request), isLast: false };
+  }
+
+  async #answerUnder(load: Load, request: ServiceRequest): Promise<ServiceResponse> {
+    const { runner } = this.#options;
+    const overload = load.findOverload(request.target);
+    if (overload !== undefined) {
+      runner.observer?.observe({ kind: 'overload', reason: overload });
+      return respondWithRefusal(runner, request, new ServiceError('overloaded'));
+    }
+    load.begin();
+    try {
+      return await respond(runner, request);
+    } finally {
+      load.end();
+    }
   }
 
   #toRequest(incoming: IncomingMessage): ServiceRequest {
