@@ -14,9 +14,12 @@ const spareSeconds = 60;
 const patienceMs = 1000;
 const pauseMs = 5000;
 
+/** What is needed of a cache. */
+export type SumKeeper = Pick<CacheBackend, 'increment'>;
+
 export interface CountingOptions {
   /** Absent when this process is the only one. */
-  readonly cache: CacheBackend | undefined;
+  readonly cache: SumKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -24,7 +27,7 @@ export interface CountingOptions {
 /** What counters of a process have in common: where they settle, and whether that works at the moment. */
 export class Counting {
   readonly clock: Clock;
-  readonly #cache: CacheBackend | undefined;
+  readonly #cache: SumKeeper | undefined;
   readonly #logger: Logger;
   #pausedUntil = 0;
 
