@@ -13,6 +13,7 @@ import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
+import { requireIntent } from './forgery.ts';
 import type { Identities } from './identity.ts';
 import { AnsweredRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
@@ -127,6 +128,7 @@ export class Dispatcher {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
     }
     requireUsableTypes(endpoint, operation, request.headers);
+    if (!safeMethods.includes(request.method)) requireIntent(endpoint, operation, request);
   }
 
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
