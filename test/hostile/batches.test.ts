@@ -36,23 +36,23 @@ describe('A batch (S25)', () => {
 
   it('answers each entry as it would be answered alone, however its path is written.', async () => {
     const paths = [
-      ...[
-        '/buckets/hers',
-        '/v1/buckets/hers',
-        '/v0/buckets/hers',
-        '/buckets/hers/',
-        '/buckets//hers',
-        '//buckets/hers',
-      ],
-      ...['/buckets/%68ers', '/buckets/h%65rs%00', '/buckets/hers;x=1', '/buckets/./hers', '/buckets/x/../hers'],
-      ...[
-        '/buckets/%2e%2e/hers',
-        '/buckets%2Fhers',
-        '/v1/v1/buckets/hers',
-        '/Buckets/hers',
-        '/buckets/hers?x=/',
-        '/%ff',
-      ],
+      '/buckets/hers',
+      '/v1/buckets/hers',
+      '/v0/buckets/hers',
+      '/buckets/hers/',
+      '/buckets//hers',
+      '//buckets/hers',
+      '/buckets/%68ers',
+      '/buckets/h%65rs%00',
+      '/buckets/hers;x=1',
+      '/buckets/./hers',
+      '/buckets/x/../hers',
+      '/buckets/%2e%2e/hers',
+      '/buckets%2Fhers',
+      '/v1/v1/buckets/hers',
+      '/Buckets/hers',
+      '/buckets/hers?x=/',
+      '/%ff',
     ];
     for (const auth of ['ann', 'bob']) {
       const inside = await batch(

@@ -54,10 +54,9 @@ const basic = canary('basic');
 const token = canary('token');
 const cookie = canary('cookie');
 const inQuery = canary('query');
-const planted = [
-  ...Object.values(settings).filter((value) => value.startsWith('CANARY')),
-  ...[password, newPassword, basic, token, cookie, inQuery],
-];
+const planted = Object.values(settings)
+  .filter((value) => value.startsWith('CANARY'))
+  .concat(password, newPassword, basic, token, cookie, inQuery);
 
 const asUser = (name: string, secret: string): TestRequest => ({
   headers: {

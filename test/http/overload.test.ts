@@ -1,4 +1,6 @@
 // What happens when a process has too much to do (docs/guides/limits.md#overload).
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Logger } from '../../src/contracts/logger.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
@@ -28,9 +30,13 @@ describe('A process', () => {
   it('refuses what comes beyond its limit of requests, tells whether it is alive, and counts what it refused.', async () => {
     let release = ignore;
     let begun = 0;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     let bothWork = ignore;
-    const bothBegan = new Promise<void>((resolve) => (bothWork = resolve));
+    const bothBegan = new Promise<void>((resolve) => {
+      bothWork = resolve;
+    });
     const plugin = working(() => {
       if (++begun === 2) bothWork();
       return released;
@@ -67,12 +73,12 @@ describe('A process', () => {
   it('does not count those who send slowly among the requests under way.', async () => {
     const service = await startTestService({ settings: { max_requests_under_way: '1' } });
     onTestFinished(() => service.close());
-    const { connect } = await import('node:net');
     const { port } = new URL(service.origin);
     const sockets = [1, 2, 3].map(() => connect(Number(port), '127.0.0.1'));
     onTestFinished(() => void sockets.map((socket) => socket.destroy()));
     const head = 'POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
-    await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.write(head, () => resolve()))));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) socket.write(head);
     expect((await service.request('GET', '/v1/')).status).toBe(200);
   });
 

@@ -1,4 +1,5 @@
 // How processes count together: how far they may go beyond a limit, and what that costs in calls to the cache.
+import { setImmediate as immediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
@@ -28,7 +29,7 @@ function slowCache(delay: () => number = () => 0): SumKeeper & { calls: number }
 }
 
 async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < count; i++) await immediate();
 }
 
 function processes(count: number, cache: SumKeeper, limit: number): readonly SharedCounter[] {
@@ -47,9 +48,9 @@ describe('A count that processes share', () => {
         async (count, limit, bursts, delays) => {
           const cache = slowCache(() => delays.next().value ?? 0);
           const counters = processes(count, cache, limit);
-          const asked: (boolean | Promise<boolean>)[] = [];
+          const asked: Promise<boolean>[] = [];
           for (const [process, size, pause] of bursts) {
-            for (let i = 0; i < size; i++) asked.push(counters[process % count]!.take(true));
+            for (let i = 0; i < size; i++) asked.push(Promise.resolve(counters[process % count]!.take(true)));
             await turns(pause);
           }
           const allowed = (await Promise.all(asked)).filter(Boolean).length;
