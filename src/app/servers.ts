@@ -53,7 +53,11 @@ export function createServers({ settings, logger, endpoints, dispatching, runnin
   const adminServer =
     adminPort === undefined
       ? undefined
-      : createServer({ ...limits, runner: { ...runnerOf(endpoints), rateLimits: undefined } });
+      : createServer({
+          ...limits,
+          maxConnectionsPerAddress: 0,
+          runner: { ...runnerOf(endpoints), rateLimits: undefined },
+        });
   const { versionPrefix } = dispatching.place;
   return {
     runner,

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { limitConnections } from './connection-limit.ts';
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
@@ -28,6 +29,8 @@ export interface ServerOptions extends BodyLimits {
   /** What the service believes of itself instead of what requests say. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
+  /** Connections that one address may have, trusted proxies apart; 0: any number. */
+  readonly maxConnectionsPerAddress: number;
   /** Refuses requests when there are too many; absent: takes all. */
   readonly load?: Load;
 }
@@ -106,6 +109,8 @@ class Shell {
     // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
     this.server.on('checkExpectation', (incoming, outgoing) => this.server.emit('request', incoming, outgoing));
     this.connections = new Connections(this.server);
+    const { maxConnectionsPerAddress } = options;
+    if (maxConnectionsPerAddress > 0) limitConnections(this.server, maxConnectionsPerAddress, this.#isTrusted);
   }
 
   /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */

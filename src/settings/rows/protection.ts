@@ -12,6 +12,11 @@ export const protectionSettings = {
   rate_limit_exempt_principals: setting(list('principals'), 'Users and groups that rate limits do not hold for.', {
     default: [],
   }),
+  max_connections_per_address: setting(
+    integer({ min: 0 }),
+    'Connections that one address may have to one process at the same time, trusted_proxies apart; further ones are closed. 0 is no limit.',
+    { default: 0 },
+  ),
   max_requests_under_way: setting(
     integer({ min: 0 }),
     'Requests that one process works on at the same time; further ones are refused with 503. 0 is no limit.',
