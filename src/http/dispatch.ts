@@ -214,7 +214,7 @@ export class Dispatcher {
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Caches between here and the caller must not hand to others what was said to one.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {
-      headers['Cache-Control'] ??= 'no-cache, no-store';
+      headers['Cache-Control'] = cachingForOne(headers['Cache-Control']);
     }
     if (transportSecurity !== undefined && origin.startsWith('https:')) {
       headers['Strict-Transport-Security'] = transportSecurity;
@@ -222,6 +222,12 @@ export class Dispatcher {
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
+}
+
+/** What an answer says about caching, where it is for one caller alone. */
+function cachingForOne(said: ResponseHeaders[string] | undefined): ResponseHeaders[string] {
+  if (said === undefined) return 'no-cache, no-store';
+  return typeof said === 'string' && said.startsWith('max-age=') ? `private, ${said}` : said;
 }
 
 /** As headers are written here; what was passed on from elsewhere in lower case must not come a second time. */
