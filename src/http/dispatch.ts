@@ -135,11 +135,10 @@ export class Dispatcher {
     const { cors, clock } = this.#options;
     const { session, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
-    const passage = { request, route: found.route, path: found.below };
     // Before passwords are checked, which costs more than anything else that strangers can ask for.
-    if (admission !== undefined) await admission.arrive(passage);
+    if (admission !== undefined) await admission.arrive(request, found);
     const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, session, found.below);
-    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(passage, caller);
+    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(request, found, caller);
     if (note !== undefined) note.caller = caller;
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
