@@ -13,6 +13,7 @@ import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { walkPage } from '../sql/walk-page.ts';
+import { readObjectsAfter } from './permission-walk.ts';
 import type { Steps } from '../../base/steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
@@ -100,43 +101,6 @@ export class SqlitePermissionReader implements PermissionReader {
     });
     return walkPage(found, limit, ({ userId }) => userId);
   }
-}
-
-/** Objects with entries after one, by folder and then by name. Folders that nothing is left in are passed over. */
-function* readObjectsAfter(
-  connection: Connection,
-  after: string | undefined,
-  limit: number,
-): Steps<readonly ObjectEntries[]> {
-  const start = after === undefined ? undefined : splitObjectId(after);
-  const names = 'SELECT DISTINCT name FROM entries WHERE folder = ? AND name > ? ORDER BY name LIMIT ?';
-  const allNames = 'SELECT DISTINCT name FROM entries WHERE folder = ? ORDER BY name LIMIT ?';
-  const found: string[] = [];
-  let last: string | undefined;
-  for (;;) {
-    const folders: readonly [number, string][] =
-      last === undefined
-        ? connection.all(
-            'SELECT folder, uri FROM folders WHERE uri >= ? ORDER BY uri LIMIT ?',
-            start?.folder ?? '',
-            objectsPerStep,
-          )
-        : connection.all('SELECT folder, uri FROM folders WHERE uri > ? ORDER BY uri LIMIT ?', last, objectsPerStep);
-    for (const [folder, uri] of folders) {
-      const wanted = limit - found.length;
-      if (wanted <= 0) break;
-      const rows =
-        start !== undefined && uri === start.folder
-          ? connection.all<[string]>(names, folder, start.name, wanted)
-          : connection.all<[string]>(allNames, folder, wanted);
-      for (const [name] of rows) found.push(uri + name);
-      last = uri;
-    }
-    if (found.length >= limit || folders.length < objectsPerStep) break;
-    yield;
-  }
-  const permissions = yield* readManyEntries(connection, found, undefined);
-  return found.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
 }
 
 function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPermission[])[] {

@@ -1,7 +1,13 @@
 // The writing half of the permission contract, inside a unit of work.
-import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import type {
+  BoundPermission,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionWriter,
+} from '../../contracts/permission.ts';
 import type { UnitAccess } from './access.ts';
 import type { Connection } from './connection.ts';
+import { grantAll } from './grant-all.ts';
 import type { Changes } from './memory.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
@@ -96,19 +102,14 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     return this.#run('DELETE FROM entries WHERE principal = ?', principal);
   }
 
-  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
+  addToAces(entries: readonly ObjectEntries[]): Promise<void> {
     this.#answers.clear();
     for (const { objectId } of entries) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        for (const [index, { objectId, permissions }] of entries.entries()) {
-          if (index > 0 && index % objectsPerStep === 0) yield;
-          const { folder: uri, name } = splitObjectId(objectId);
-          for (const [permission, principals] of Object.entries(permissions)) {
-            if (principals.length === 0) continue;
-            const folder = ensureFolder(connection, uri);
-            for (const principal of principals) grant(connection, folder, name, permission, principal);
-          }
+        for (let start = 0; start < entries.length; start += objectsPerStep) {
+          if (start > 0) yield;
+          grantAll(connection, entries.slice(start, start + objectsPerStep), ensureFolder);
         }
       })
       .finally(() => this.#answers.clear());
