@@ -25,6 +25,8 @@ async function happen(database: TestDatabase, { isKept, writes }: { isKept: bool
   });
   // What cannot be done at all, such as a timestamp that is taken, is undone as well.
   await work.catch(() => undefined);
+  // What another process has committed is seen from the next turn of the event loop on, remembered or not.
+  await nextTurn();
 }
 
 describe('what is remembered', () => {
