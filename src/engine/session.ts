@@ -51,6 +51,7 @@ export class Session {
   #onAbandon: AbandonTask[] | undefined;
   #doomed = false;
   #mayWriteAlone: boolean;
+  #isShared = false;
 
   constructor(stores: Stores, logger: Logger, options: SessionOptions = {}) {
     const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false } = options;
@@ -109,6 +110,15 @@ export class Session {
   /** Tells that several requests are going to be done in this unit of work, so that none may commit by itself. */
   expectSeveral(): void {
     this.#mayWriteAlone = false;
+    this.#isShared = true;
+  }
+
+  /**
+   * Whether a request that is going to write better asks everything inside the transaction: others will ask the same there
+   * after it, and the answers are kept. Where a single writer has to be waited for, nobody without access may do so.
+   */
+  get asksInside(): boolean {
+    return this.#isShared && this.isRemote;
   }
 
   /** Whether a write that is all that the request does may be done in one step, and is cheaper so. */

@@ -2,6 +2,7 @@
 // database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
 import assert from 'node:assert/strict';
 import type { LoneWrite } from '../contracts/database.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from './contract-case.ts';
 import { pageQuery, records } from './storage-probe.ts';
@@ -63,6 +64,12 @@ async function stateOf({ storage, permission }: TransactionContext): Promise<unk
     countWithTombstones: await storage.reader.countAll(records, { filters: [], includeDeleted: true }),
     permissions: await permission.reader.getObjectsPermissions(uris),
   };
+}
+
+/** Entries in an order of their own. */
+function sorted(permissions: ObjectPermissions): readonly unknown[] {
+  const entries = Object.entries(permissions).map(([name, principals]) => [name, principals.toSorted()]);
+  return entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
 
 type Body = (context: TransactionContext) => Promise<void>;
@@ -171,6 +178,45 @@ export const loneWriteCases: readonly TransactionCase[] = [
     const stamps = await Promise.all(changes.map((change) => writeAlone(context, change)));
     const winners = changes.filter((_, index) => stamps[index] !== undefined);
     assert.deepEqual([winners.length, (await context.storage.reader.get(records, 'x'))?.text], [1, winners[0]?.text]);
+  }),
+  loneCase('under an id drawn just now does the same beside any others, and keeps them in order', async (context) => {
+    const changed = await required(context, newRecord('x'));
+    const lists = ['a', 'b'].map((name) => ({ kind: 'record', parent: `/buckets/food/collections/fruits-${name}` }));
+    const unknown = { list: collections, id: 'none' };
+    const fresh = (list: ListKey, id: string, change: Partial<LoneWrite> = {}): LoneWrite =>
+      newRecord(id, { list, uri: `${list.parent}/records/${id}`, isFresh: true, ...change });
+    const writes = [
+      fresh(records, 'r0', { text: '{"text":"\\"\\\\ \\n {é} \u{1F600}, NULL","n":1e-20000}' }),
+      newRecord('x', { expected: changed, text: '{"n":2}' }),
+      fresh(lists[0]!, 'r1', { entries: {} }),
+      fresh(lists[1]!, 'r2', { holder: unknown }),
+      fresh(records, 'r3', { entries: { read: ['a"b\\c', 'long'.repeat(300), 'é\u{1F600}'], write: ['{}'] } }),
+      fresh(lists[0]!, 'r4', { entries: { write: ['acme:zoe'], read: ['acme:tom'] } }),
+      fresh(lists[1]!, 'r5', { holder: unknown }),
+      fresh(lists[0]!, 'r6', { holder: unknown }),
+    ];
+    const stamps = await Promise.all(writes.map((write) => writeAlone(context, write)));
+    assert.deepEqual(
+      stamps.map((stamp) => stamp !== undefined),
+      [true, true, true, false, true, true, false, false],
+    );
+    for (const [index, { list, id, text, uri, entries }] of writes.entries()) {
+      const isDone = stamps[index] !== undefined;
+      const found = await context.storage.reader.get(list, id);
+      assert.deepEqual([found?.lastModified, found?.text], isDone ? [stamps[index], text] : [undefined, undefined]);
+      const permissions = await context.permission.reader.getObjectPermissions(uri!);
+      assert.deepEqual(sorted(permissions), isDone ? sorted(entries) : []);
+    }
+    for (const [list, ...given] of [
+      [records, stamps[0], stamps[1], stamps[4]] as const,
+      [lists[0]!, stamps[2], stamps[5]] as const,
+    ]) {
+      const all = given.map((stamp) => stamp!);
+      assert.equal(new Set(all).size, all.length);
+      assert.equal(await context.storage.reader.resourceTimestamp(list), Math.max(...all));
+      const live = await context.storage.reader.countAll(list, { filters: [] });
+      assert.equal(live, all.length);
+    }
   }),
   loneCase('waits for a unit of work that has locked the list', async (context) => {
     const { database, storage } = context;

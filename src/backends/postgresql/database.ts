@@ -9,6 +9,7 @@ import { accessCommitted, accessUnit, type Access, type UnitAccess } from './acc
 import type { ConnectionPool } from './connection-pool.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
+import { Gatherings } from './gathering.ts';
 import { LockedLists } from './locked-lists.ts';
 import { LoneWrites } from './lone-writes.ts';
 import { initializeComponent } from './migrate.ts';
@@ -49,6 +50,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
+  readonly #gatherings: Gatherings;
   readonly #loneWrites: LoneWrites;
   readonly #units = new Map<PostgresUnit, LockedLists>();
   #dialect: Promise<Dialect> | undefined;
@@ -58,6 +60,7 @@ class OpenDatabase implements PostgresDatabase {
   constructor(pool: ConnectionPool, clock: Clock) {
     this.#pool = pool;
     this.clock = clock;
+    this.#gatherings = new Gatherings(pool);
     this.#loneWrites = new LoneWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
   }
@@ -76,7 +79,7 @@ class OpenDatabase implements PostgresDatabase {
   }
 
   committed(backend: BackendName): Access {
-    return accessCommitted(this.#pool, () => this.#readDialect(), backend);
+    return accessCommitted(this.#pool, this.#gatherings, () => this.#readDialect(), backend);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {

@@ -13,13 +13,12 @@ const addToFolder = prepared(
   CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS b (name, permission, principal_key, principal)
   WHERE f.parent = $1 ON CONFLICT DO NOTHING`,
 );
-// OFFSET 0: one look for each entry, in the order of the index.
+// By the list of names, which the index has: joined with pairs of name and permission, a plan made when the folder was
+// small would read all of it.
 const emptyEntries = prepared(
   'empty-entries',
-  `DELETE FROM coffer_entries e USING coffer_folders f, (
-    SELECT b.name, b.permission FROM unnest($2::text[], $3::text[]) AS b (name, permission) OFFSET 0
-  ) b
-  WHERE f.parent = $1 AND e.parent = $1 AND e.folder = f.folder AND e.name = b.name AND e.permission = b.permission`,
+  `DELETE FROM coffer_entries e USING coffer_folders f
+  WHERE f.parent = $1 AND e.parent = $1 AND e.folder = f.folder AND e.name = ANY ($2::text[]) AND e.permission = $3`,
 );
 
 /** Rows that one statement changes. */
@@ -84,9 +83,15 @@ export class KeptEntries {
   }
 
   #flushFolder(folder: string, entries: readonly Entry[]): void {
-    const emptied = entries.filter(({ isReplaced }) => isReplaced);
-    for (const chunk of inChunks(emptied)) {
-      this.#send(emptyEntries, [folder, chunk.map(({ name }) => name), chunk.map(({ permission }) => permission)]);
+    const emptied = new Map<string, string[]>();
+    for (const { name, permission, isReplaced } of entries) {
+      if (!isReplaced) continue;
+      const names = emptied.get(permission);
+      if (names === undefined) emptied.set(permission, [name]);
+      else names.push(name);
+    }
+    for (const [permission, names] of emptied) {
+      for (const chunk of inChunks(names)) this.#send(emptyEntries, [folder, chunk, permission]);
     }
     const added = entries.flatMap(({ name, permission, principals }) =>
       Array.from(principals, ([key, principal]) => ({ name, permission, key, principal })),

@@ -4,18 +4,12 @@
 // circle; a list that somebody else has locked gets a transaction of its own, which waits.
 import type { LoneWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
-import { splitObjectId } from '../sql/object-pattern.ts';
 import type { ConnectionPool } from './connection-pool.ts';
-import { prepared, type Connection, type Result, type SqlValue, type Statement } from './connection.ts';
+import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
-import { findJsonbText } from './jsonb-text.ts';
 import { nameOf } from './locked-lists.ts';
-import { keyOfText } from './text-key.ts';
+import { busy, callsOf, type TimedWrite } from './lone-calls.ts';
 
-const writeOne = prepared(
-  'write-alone',
-  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-);
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 
@@ -23,13 +17,10 @@ const commit: Statement = { text: 'COMMIT' };
 const maxGroup = 100;
 /** Transactions for writes of all lists that are under way at the same time: one is done while the other is flushed. */
 const maxLanes = 2;
-/** What the function says when it would have to wait. */
-const busy = -1;
 
-interface Waiting {
+interface Waiting extends TimedWrite {
   /** Name of the list. */
   readonly list: string;
-  readonly values: readonly SqlValue[];
   readonly resolve: (timestamp: number | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -52,7 +43,7 @@ export class LoneWrites {
   /** Does what `writeAlone` of the contracts promises. */
   write(write: LoneWrite, now: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
-      const own = { list: nameOf(write.list), values: valuesOf(write, now), resolve, reject };
+      const own = { list: nameOf(write.list), write, now, resolve, reject };
       const queue = this.#queues.get(own.list);
       if (queue !== undefined) queue.push(own);
       else {
@@ -120,10 +111,7 @@ export class LoneWrites {
     let connection: Connection | undefined;
     try {
       connection = await this.#pool.takeForUnit();
-      const stamps = await this.#send(
-        connection,
-        group.map(({ values }) => [...values, isPatient]),
-      );
+      const stamps = await this.#send(connection, group, isPatient);
       for (const [index, { resolve }] of group.entries()) if (stamps[index] !== busy) resolve(stamps[index]);
       return group.filter((_, index) => stamps[index] === busy);
     } catch (error) {
@@ -141,56 +129,30 @@ export class LoneWrites {
   /** Sends everything at once; a statement alone is a transaction by itself. */
   async #send(
     connection: Connection,
-    group: readonly (readonly SqlValue[])[],
+    group: readonly TimedWrite[],
+    isPatient: boolean,
   ): Promise<readonly (number | undefined)[]> {
     const { opening } = this.#pool;
-    if (group.length === 1 && opening === undefined) return [stampOf(await connection.run(writeOne, group[0]))];
-    const before = opening === undefined ? [begin] : [begin, opening];
+    const calls = callsOf(group, isPatient);
+    const isOneStatement = calls.length === 1 && opening === undefined;
+    const before = isOneStatement ? [] : opening === undefined ? [begin] : [begin, opening];
+    const after = isOneStatement ? [] : [commit];
     const results = await Promise.allSettled([
       ...before.map((statement) => connection.run(statement)),
-      ...group.map((values) => connection.run(writeOne, values)),
-      connection.run(commit),
+      ...calls.map(({ statement, values }) => connection.run(statement, values)),
+      ...after.map((statement) => connection.run(statement)),
     ]);
     const all = results.map((result) => {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     });
-    if (all.at(-1)!.command !== 'COMMIT') throw new TransactionConflict('PostgreSQL rolled the transaction back');
-    return all.slice(before.length, -1).map(stampOf);
+    if (!isOneStatement && all.at(-1)!.command !== 'COMMIT') {
+      throw new TransactionConflict('PostgreSQL rolled the transaction back');
+    }
+    const stamps: (number | undefined)[] = [];
+    for (const [number, { read }] of calls.entries()) {
+      read(all[before.length + number]!, (index, stamp) => (stamps[index] = stamp));
+    }
+    return stamps;
   }
-}
-
-function stampOf({ rows }: Result): number | undefined {
-  const stamp = rows[0]?.[0];
-  return typeof stamp === 'string' ? Number(stamp) : undefined;
-}
-
-function valuesOf(write: LoneWrite, now: number): readonly SqlValue[] {
-  const { list, id, holder, expected, isFresh = false, text, lastModified, uri } = write;
-  const entries = text === undefined ? {} : write.entries;
-  const { folder, name } = uri === undefined ? { folder: null, name: null } : splitObjectId(uri);
-  const added = Object.entries(entries).flatMap(([permission, principals]) =>
-    principals.map((principal) => ({ permission, principal, key: keyOfText(principal) })),
-  );
-  return [
-    holder?.list.parent ?? null,
-    holder?.list.kind ?? null,
-    holder?.id ?? null,
-    list.parent,
-    list.kind,
-    id,
-    expected ?? null,
-    isFresh,
-    lastModified ?? null,
-    now,
-    text ?? null,
-    text === undefined ? null : (findJsonbText(text) ?? null),
-    folder,
-    name,
-    // Under an id drawn just now there is nothing to remove.
-    isFresh || Object.keys(entries).length === 0 ? null : Object.keys(entries),
-    added.length === 0 ? null : added.map(({ permission }) => permission),
-    added.length === 0 ? null : added.map(({ key }) => key),
-    added.length === 0 ? null : added.map(({ principal, key }) => (key === principal ? null : principal)),
-  ];
 }

@@ -106,6 +106,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   async addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
   ): Promise<void> {
+    this.#checks.forget(entries.map(({ objectId }) => objectId));
     for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions);
   }
 

@@ -1,5 +1,6 @@
 // The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
 // and under a lock, so that any number of processes may migrate at once.
+import { createTogetherFunction } from './create-together-function.ts';
 import { writeAloneFunction } from './write-alone-function.ts';
 
 export interface Migration {
@@ -165,6 +166,10 @@ export const databaseComponent: Component = {
     {
       summary: 'add the function that does a write alone',
       sql: writeAloneFunction,
+    },
+    {
+      summary: 'add the function that creates objects together',
+      sql: createTogetherFunction,
     },
   ],
 };

@@ -65,7 +65,7 @@ export interface BegunWrite<T> {
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
   const { id, authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
-  const { reader } = context.session;
+  const reader = context.session.asksInside ? await context.session.writer() : context.session.reader;
   // What may be a way to another machine is asked for together, and complained about in order.
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
   const isAlone = mayBeAlone(scope, plan);

@@ -86,7 +86,11 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     old === undefined
       ? await writer.storage.create(list, id, text, timestamp, { isFresh })
       : await writer.storage.update(list, id, text, timestamp);
-  if (Object.keys(changes).length > 0) await writer.permission.replaceObjectPermissions(uri, changes);
+  if (Object.keys(changes).length > 0) {
+    // Under an id drawn just now there is nothing to replace.
+    if (isFresh) await writer.permission.addToAces([{ objectId: uri, permissions: changes }]);
+    else await writer.permission.replaceObjectPermissions(uri, changes);
+  }
   const { caller } = context;
   const { isByService = false } = scope;
   const change: Change = {

@@ -35,6 +35,11 @@ function listOf(number: number): ListKey {
   return { kind: 'record', parent: `/buckets/b/collections/c${number}` };
 }
 
+/** A record under an id that was drawn just now. */
+function freshRecord(list: ListKey): LoneWrite {
+  return { ...newRecord(list), isFresh: true };
+}
+
 function newRecord(list: ListKey, text = '{"n":1}'): LoneWrite {
   const id = `r${count++}`;
   const uri = `${list.parent}/records/${id}`;
@@ -58,6 +63,31 @@ describe('writes alone on PostgreSQL', () => {
       expect(await write(...writes)).not.toContain(undefined);
     });
     expect([cost.roundTrips, cost.statements]).toEqual([1, writes.length + 2]);
+  });
+
+  it('that create under ids drawn just now are one statement, and done with it.', async () => {
+    const writes = Array.from({ length: 30 }, (_, n) => [freshRecord(listOf(n)), freshRecord(listOf(n % 3))]).flat();
+    await write(freshRecord(listOf(0)));
+    const cost = await proxy.costOf(async () => {
+      expect(await write(...writes)).not.toContain(undefined);
+    });
+    expect([cost.roundTrips, cost.statements]).toEqual([1, 1]);
+  });
+
+  it('that create under ids drawn just now wait by themselves for lists that are locked, or not there yet.', async () => {
+    const transaction = await direct.database.begin();
+    const { timestamp } = await direct.storage.writer(transaction).lock(listOf(7));
+    const waiting = writeTo(direct, freshRecord(listOf(7)), freshRecord(listOf(7)));
+    let isDone = false;
+    void waiting.then(() => (isDone = true));
+    const others = await writeTo(direct, ...[8, 9, 100, 100, 101].map((n) => freshRecord(listOf(n))));
+    expect(others).not.toContain(undefined);
+    expect(new Set(others.slice(2, 4)).size).toBe(2);
+    expect(isDone).toBe(false);
+    await transaction.commit();
+    const stamps = (await waiting) as readonly number[];
+    for (const stamp of stamps) expect(stamp).toBeGreaterThan(timestamp!);
+    expect(new Set(stamps).size).toBe(2);
   });
 
   it('wait for a list that somebody has locked, and hold up no other list meanwhile.', async () => {
