@@ -16,6 +16,8 @@ export interface Access {
 /** Access inside a unit of work, which may write. */
 export interface UnitAccess extends Access {
   readonly unit: PostgresUnit;
+  /** @param known what need not be asked for, should the unit go on in the transaction of another one */
+  run(statement: Statement, values: readonly SqlValue[], known?: () => Result | undefined): Promise<Result>;
   /** Sends a statement whose answer nobody needs; a failure shows in the next one, or in the commit. */
   send(statement: Statement, values: readonly SqlValue[]): void;
 }
@@ -38,7 +40,7 @@ export function accessUnit(
 ): UnitAccess {
   return {
     unit,
-    run: (statement, values) => unit.run(backend, statement, values),
+    run: (statement, values, known) => unit.run(backend, statement, values, known),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,
