@@ -19,7 +19,7 @@ let count = 0;
 
 beforeAll(async () => {
   ({ url, drop } = await cloneDatabase());
-  stores = openPostgres(systemClock, { url, size: 20, maxOverflow: 0, lockTimeoutSeconds: 1 });
+  stores = openPostgres(systemClock, { url, size: 20, maxOverflow: 0 });
   await inShared(async (writer) => {
     await writer.create(collections, 'c', '{}');
   });
@@ -174,12 +174,15 @@ describe('units of work that write to one list', () => {
 
   it('wait no longer for their turn than for a lock.', async () => {
     const list = await newList();
-    const holder = await stores.database.begin({ mayShare: true });
-    await stores.storage.writer(holder).lock(list);
-    const late = createRecords(list, ['late']);
-    await expect(late).rejects.toBeInstanceOf(BackendUnavailable);
-    await stores.storage.writer(holder).create(list, 'x', '{}');
+    const { database, storage } = openPostgres(systemClock, { url, size: 3, lockTimeoutSeconds: 0.3 });
+    const holder = await database.begin({ mayShare: true });
+    await storage.writer(holder).lock(list);
+    const late = await database.begin({ mayShare: true });
+    await expect(storage.writer(late).create(list, 'late', '{}')).rejects.toBeInstanceOf(BackendUnavailable);
+    await late.rollback();
+    await storage.writer(holder).create(list, 'x', '{}');
     await holder.commit();
+    await database.close();
     await expectState(list, ['x'], []);
     expect(await createRecords(list, ['y'])).toHaveLength(1);
   });
