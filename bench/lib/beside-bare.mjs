@@ -1,7 +1,7 @@
 // Questions of the form "how close to what Node.js can do": every backend beside a bare server that gives the same
 // answer, and beside one that sends the same headers as well.
 import { contest, ratioOf } from './contest.mjs';
-import { headers as json, send } from './client.mjs';
+import { headers as json, sample, undressed } from './client.mjs';
 import { formatCpu, formatRate } from './rows.mjs';
 
 /**
@@ -24,21 +24,15 @@ export async function besideBare(bench, { title, plan, backends, targets, reques
   for (const backend of bench.among(...backends)) {
     const program = await bench.server(backend, plan);
     const requests = await requestsAt(program.url);
-    answer = await ask(program.url, requests[0]);
+    answer = await sample(program.url, requests[0]);
     contestants.push({ name: backend, program, requests, headers: json, expected: [answer.status] });
   }
   if (answer === undefined) return [];
-  const { status, headers, body } = answer;
   const { requests } = contestants.at(-1) ?? { requests: [] };
-  const type = Object.entries(headers)
-    .find(([name]) => name === 'content-type')
-    ?.at(1);
-  const length = { 'Content-Length': String(Buffer.byteLength(body)) };
-  const strict = status === 304 ? {} : { ...(type === undefined ? {} : { 'Content-Type': type }), ...length };
-  const others = { headers: json, requests, expected: [status] };
+  const others = { headers: json, requests, expected: [answer.status] };
   contestants.push(
-    { ...others, name: 'bare', program: await bench.bare({ status, headers: strict, body }) },
-    { ...others, name: 'all headers', program: await bench.bare({ status, headers, body }) },
+    { ...others, name: 'bare', program: await bench.bare(undressed(answer)) },
+    { ...others, name: 'all headers', program: await bench.bare(answer) },
   );
   const figures = await contest(bench, contestants);
   await bench.stopAll();
@@ -61,15 +55,6 @@ export async function besideBare(bench, { title, plan, backends, targets, reques
       remark: `${ratioOf(ours, dressed).toFixed(2)} of bare with our headers; generator ${percent(ours.busy)} busy, with bare ${percent(bare.busy)}`,
     };
   });
-}
-
-/** What the server answers to a request. @param {string} url @param {Request | undefined} request */
-async function ask(url, request) {
-  if (request === undefined) throw new Error('no request');
-  const { status, headers: sent, text } = await send(url, request);
-  const ofConnection = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
-  const headers = Object.fromEntries([...sent].filter(([name]) => !ofConnection.includes(name)));
-  return { status, headers, body: text };
 }
 
 /** @param {number} share */

@@ -21,6 +21,34 @@ export async function send(url, { method = 'GET', path, body, headers: own = {} 
   return { status: response.status, headers: response.headers, text };
 }
 
+/**
+ * What the server answers, as a bare server can give it again: without the headers of the connection.
+ *
+ * @param {string} url
+ * @param {import('./load.mjs').Request | undefined} request
+ * @returns {Promise<import('./programs.mjs').Answer>}
+ */
+export async function sample(url, request) {
+  if (request === undefined) throw new Error('no request');
+  const { status, headers: sent, text } = await send(url, request);
+  const ofConnection = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
+  return {
+    status,
+    headers: Object.fromEntries([...sent].filter(([name]) => !ofConnection.includes(name))),
+    body: text,
+  };
+}
+
+/** An answer with the two headers that no answer can do without. @param {import('./programs.mjs').Answer} answer */
+export function undressed({ status, headers: all, body }) {
+  const type = 'content-type' in all ? { 'Content-Type': all['content-type'] } : {};
+  return {
+    status,
+    body,
+    headers: status === 304 ? {} : { ...type, 'Content-Length': String(Buffer.byteLength(body)) },
+  };
+}
+
 /** How many records there are. @param {string} url @param {string} path of the list */
 export async function countRecords(url, path) {
   const { headers: found } = await send(url, { method: 'HEAD', path });

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url));
+const handMadeServer = fileURLToPath(new URL('hand-made-server.mjs', import.meta.url));
 const patienceMs = 300_000;
 
 /**
@@ -78,6 +79,32 @@ export async function startBare(answer) {
   const [line] = await once(child.stdout, 'data');
   const url = String(line).trim();
   return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGKILL') };
+}
+
+/**
+ * Starts the server made by hand for one purpose; its log goes to a file in the folder.
+ *
+ * @param {string} folder
+ * @param {import('./hand-made-server.mjs').HandMade} purpose
+ * @returns {Promise<Program>}
+ */
+export async function startHandMade(folder, purpose) {
+  const began = performance.now();
+  const log = openSync(path.join(folder, `by-hand-${Math.round(began)}.log`), 'w');
+  const child = spawn(process.execPath, [handMadeServer], {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production' },
+    stdio: ['pipe', 'pipe', log],
+  });
+  closeSync(log);
+  if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
+  child.stdin.end(JSON.stringify(purpose));
+  const [line] = await once(child.stdout, 'data');
+  return {
+    url: String(line).trim(),
+    pid: child.pid ?? 0,
+    startMs: performance.now() - began,
+    stop: () => end(child, 'SIGKILL'),
+  };
 }
 
 /** @param {import('node:child_process').ChildProcess} child @param {NodeJS.Signals} signal */

@@ -6,6 +6,7 @@ export const questions = [
   'poll',
   'post-one',
   'list-100',
+  'by-hand',
   'batch-25',
   'growth',
   'filter-sort',

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuSeconds } from './process-figures.mjs';
 import { environmentOf, Places } from './places.mjs';
-import { startBare, startServer } from './programs.mjs';
+import { startBare, startHandMade, startServer } from './programs.mjs';
 
 const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
 
@@ -105,6 +105,17 @@ export class Workbench {
   /** @param {import('./programs.mjs').Answer} answer @returns {Promise<Program>} */
   async bare(answer) {
     return this.#keep(await startBare(answer));
+  }
+
+  /**
+   * A server made by hand, on a place of its own.
+   *
+   * @param {Place} place
+   * @param {import('./hand-made-server.mjs').HandMade} purpose
+   * @returns {Promise<Server>}
+   */
+  async handMade(place, purpose) {
+    return this.#keep({ ...(await startHandMade(this.#folder, purpose)), place });
   }
 
   /**

@@ -252,7 +252,12 @@ async function openSqlite(path: string, settings: Settings, clock: Clock): Promi
   const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
   const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
   const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
-  const database = openSqliteDatabase({ path, clock, synchronous: settings.get('sqlite_synchronous') });
+  const database = openSqliteDatabase({
+    path,
+    clock,
+    synchronous: settings.get('sqlite_synchronous'),
+    memoryBytes: settings.get('sqlite_memory_mb') * 1_048_576,
+  });
   return {
     database,
     storage: () => createSqliteStorage(database),

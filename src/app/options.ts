@@ -84,6 +84,7 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> 
     requestTimeoutSeconds: settings.get('body_timeout_seconds'),
     silenceTimeoutSeconds: settings.get('request_timeout_seconds'),
     idleTimeoutSeconds: settings.get('idle_timeout_seconds'),
+    maxConnectionsPerAddress: settings.get('max_connections_per_address'),
     trustedProxies: settings.get('trusted_proxies'),
     scheme: settings.get('http_scheme'),
     host: settings.get('http_host'),

@@ -8,6 +8,18 @@ export function findRisks(settings: Settings): readonly string[] {
 }
 
 function ofNetwork(settings: Settings): readonly string[] {
+  return [...ofAdminPort(settings), ...ofPublicPort(settings)];
+}
+
+function ofAdminPort(settings: Settings): readonly string[] {
+  const host = settings.get('admin_host');
+  if (settings.get('admin_port') === undefined || isLoopback(host)) return [];
+  return [
+    `admin_host is ${host}: what is on admin_port asks nobody for credentials. Let only those reach it who run the service.`,
+  ];
+}
+
+function ofPublicPort(settings: Settings): readonly string[] {
   const host = settings.get('host');
   if (isLoopback(host)) return [];
   const risks: string[] = [];
@@ -16,9 +28,9 @@ function ofNetwork(settings: Settings): readonly string[] {
       `host is ${host}, and nothing says that a proxy adds TLS: credentials travel in the open. Put a proxy in front, and set http_scheme = https or trusted_proxies.`,
     );
   }
-  if (settings.get('includes').includes('prometheus')) {
+  if (settings.get('includes').includes('prometheus') && settings.get('admin_port') === undefined) {
     risks.push(
-      `/__metrics__ asks nobody for credentials, and host is ${host}: let the proxy refuse that path to strangers, since it tells ids of users and buckets.`,
+      `/__metrics__ asks nobody for credentials, and host is ${host}: set admin_port, or let the proxy refuse that path to strangers, since it tells ids of users and buckets.`,
     );
   }
   return risks;

@@ -13,12 +13,9 @@ import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import { Cors } from '../http/cors.ts';
-import { Dispatcher } from '../http/dispatch.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
-import { createRouter } from '../http/router.ts';
 import { respond } from '../http/respond-observed.ts';
-import type { RunnerOptions } from '../http/runner.ts';
-import { createServer } from '../http/server.ts';
+import { rateLimitHeaders } from '../http/rate-limits/rate-limits.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
@@ -27,14 +24,16 @@ import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
 import { healthChecks } from './health.ts';
-import { engineOptions, errorOptions, kindSettings, redirectOptions, serverLimits } from './options.ts';
+import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
 import { createListeners } from './listeners.ts';
 import { openMailer } from './mail.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
+import { createRateLimits } from './rate-limits.ts';
 import { prepareSchemas } from './schemas.ts';
+import { createServers, publicEndpoints } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
 import { untilReachable, type Patience } from './waiting.ts';
 
@@ -52,8 +51,10 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly settings: Settings;
-  /** Listens on the configured address and resolves to the URL of the root view. */
+  /** Listens on the configured addresses and resolves to the URL of the root view. */
   listen(): Promise<string>;
+  /** The URL of the root view on the admin port, while the service listens on one. */
+  readonly adminUrl: string | undefined;
   /** Answers a request without a socket, as for one that came over it. */
   answer(request: ServiceRequest): Promise<ServiceResponse>;
   /**
@@ -172,7 +173,7 @@ export async function assemble(
         settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
       userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
       checks: healthChecks(backends, settings, parts),
-      endpoints: () => endpoints,
+      endpoints: () => publicEndpoints(settings, endpoints),
       documentationUrl,
     }),
     batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
@@ -186,10 +187,16 @@ export async function assemble(
   );
 
   const eos = settings.get('eos');
-  const dispatcher = new Dispatcher({
-    router: createRouter(endpoints),
+  const rateLimits = createRateLimits(settings, { cache, clock, logger });
+  const hstsSeconds = settings.get('hsts_max_age_seconds');
+  const pathPrefix = settings.get('path_prefix');
+  const dispatching = {
     aliases: parts.flatMap((part) => part.aliases ?? []),
-    cors: new Cors({ origins: settings.get('cors_origins'), maxAgeSeconds: settings.get('cors_max_age_seconds') }),
+    cors: new Cors({
+      origins: settings.get('cors_origins'),
+      maxAgeSeconds: settings.get('cors_max_age_seconds'),
+      exposes: rateLimits === undefined ? [] : rateLimitHeaders,
+    }),
     clock,
     logger,
     errors: errorOptions(settings, policies),
@@ -204,12 +211,12 @@ export async function assemble(
       },
       clock,
     ),
-    place: { pathPrefix: settings.get('path_prefix'), versionPrefix },
+    place: { pathPrefix, versionPrefix },
     readonly: settings.get('readonly'),
-    unversionedPaths: unversionedPaths(settings.get('path_prefix')),
-  });
-  const runner: RunnerOptions = {
-    dispatcher,
+    unversionedPaths: unversionedPaths(pathPrefix),
+    transportSecurity: hstsSeconds > 0 ? `max-age=${hstsSeconds}` : undefined,
+  };
+  const running = {
     stores: backends,
     subscribers: new Subscribers([
       ...observation.ofSubscribers(
@@ -222,8 +229,10 @@ export async function assemble(
     principals: parts.flatMap(({ principals }) => (principals === undefined ? [] : [principals])),
     logger,
     observer: observation.observer,
+    rateLimits,
   };
-  const server = createServer({ runner, ...serverLimits(settings) });
+  const servers = createServers({ settings, logger, endpoints, dispatching, running });
+  let adminUrl: string | undefined;
   const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
@@ -235,12 +244,16 @@ export async function assemble(
   return {
     settings,
     async listen() {
-      const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
-      return `${address}${versionPrefix}/`;
+      const listening = await servers.listen();
+      ({ adminUrl } = listening);
+      return listening.url;
     },
-    answer: (request) => respond(runner, request),
+    get adminUrl() {
+      return adminUrl;
+    },
+    answer: (request) => respond(servers.runner, request),
     async close({ lingerMs } = { lingerMs: 0 }) {
-      await server.close(lingerMs);
+      await servers.close(lingerMs);
       await stop();
       await mailer.close();
       await observation.close();

@@ -7,6 +7,7 @@ import { checkCommand } from './commands/check.ts';
 import { copyCommand } from './commands/copy.ts';
 import { createUserCommand } from './commands/create-user.ts';
 import { deleteCollectionCommand } from './commands/delete-collection.ts';
+import { exportCommand } from './commands/export.ts';
 import { flushCacheCommand } from './commands/flush-cache.ts';
 import { importCommand } from './commands/import.ts';
 import { initCommand } from './commands/init.ts';
@@ -47,6 +48,7 @@ function createProgram(): Command {
     flushCacheCommand(),
     purgeDeletedCommand(),
     copyCommand(),
+    exportCommand(),
     importCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),

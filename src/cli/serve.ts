@@ -48,6 +48,7 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
   }
   const url = await listen(service);
   logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
+  if (service.adminUrl !== undefined) logger.info({ url: service.adminUrl }, 'Listening for those who run the service');
   role.noteListening(url);
   const order = await told;
   logger.info({ signal: order.reason }, 'Stopping');
@@ -65,16 +66,18 @@ async function listen(service: Service): Promise<string> {
   } catch (error) {
     await service.close();
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    const host = service.settings.get('host');
-    const port = service.settings.get('http_port');
+    // Both ports fail alike; the error knows which.
+    const at = { host: service.settings.get('host'), port: service.settings.get('http_port'), ...placeOf(error) };
+    const { host, port } = at;
+    const means = port === service.settings.get('http_port') ? '--port' : 'admin_port';
     switch (code) {
       case 'EADDRINUSE':
         throw new Exit(
           exitCodes.failed,
-          `port ${port} of ${host} is in use; choose another with --port, or stop what uses it`,
+          `port ${port} of ${host} is in use; choose another with ${means}, or stop what uses it`,
         );
       case 'EACCES':
-        throw new Exit(exitCodes.failed, `port ${port} needs more rights; choose one above 1023 with --port`);
+        throw new Exit(exitCodes.failed, `port ${port} needs more rights; choose one above 1023 with ${means}`);
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
         throw new Exit(exitCodes.failed, `${host} is no address of this machine; choose another with --host`);
@@ -82,6 +85,13 @@ async function listen(service: Service): Promise<string> {
         throw error;
     }
   }
+}
+
+function placeOf(error: unknown): { readonly host?: string; readonly port?: number } {
+  if (!(error instanceof Error) || !('port' in error) || typeof error.port !== 'number') return {};
+  return 'address' in error && typeof error.address === 'string'
+    ? { host: error.address, port: error.port }
+    : { port: error.port };
 }
 
 /** Whether everything in flight was finished in time. */

@@ -20,7 +20,8 @@ export type Observation =
   | AuthenticationObservation
   | RefusalObservation
   | RetryObservation
-  | TimingObservation;
+  | TimingObservation
+  | OverloadObservation;
 
 /** A request that begins: an outer one, or an entry of a batch. */
 export interface Task {
@@ -110,6 +111,15 @@ export interface RetryObservation {
   readonly kind: 'retry';
   /** How many times it has been tried, this one included. */
   readonly attempt: number;
+}
+
+/** What there was too much of: requests under way, or delay of the event loop. */
+export type Overload = 'requests' | 'delay';
+
+/** A request was refused because the process has too much to do. */
+export interface OverloadObservation {
+  readonly kind: 'overload';
+  readonly reason: Overload;
 }
 
 /** A part of the service has done its share of a request: an event listener, or a plugin that listens. */

@@ -82,6 +82,12 @@ export const errorTable = {
     error: 'Service Unavailable',
     message: 'The service is temporarily unavailable. The request may be retried.',
   },
+  overloaded: {
+    status: 503,
+    errno: 201,
+    error: 'Service Unavailable',
+    message: 'The service is overloaded. The request may be retried.',
+  },
   insufficientStorage: { status: 507, errno: 121, error: 'Insufficient Storage', message: 'A quota is exceeded.' },
   serviceDeprecated: { status: 410, errno: 202, error: 'Gone', message: 'This service has been closed.' },
   unexpected: {

@@ -48,6 +48,10 @@ export interface Endpoint {
   readonly isResource: boolean;
   /** Whether nobody asks who calls, so that the answer depends on no backend. */
   readonly ignoresCaller?: boolean;
+  /** Whether it is answered whatever the load and the limits: by it others see that the process is alive. */
+  readonly isVital?: boolean;
+  /** Whether it is for those who run the service: it is served on their port alone where they have one. */
+  readonly isForOperators?: boolean;
 }
 
 /**

@@ -33,7 +33,12 @@ async function cachedFor(
   const asked = await cacheSeconds(context);
   if (asked === undefined || asked <= 0) return uncached;
   const seconds = Math.min(asked, longestCachingSeconds);
-  return { 'Cache-Control': `max-age=${seconds}`, Expires: formatHttpDate(options.clock.now() + seconds * 1000) };
+  return {
+    'Cache-Control': `max-age=${seconds}`,
+    Expires: formatHttpDate(options.clock.now() + seconds * 1000),
+    // Callers with credentials may see more.
+    Vary: 'Authorization',
+  };
 }
 
 /**

@@ -1,13 +1,15 @@
 // Cross-origin resource sharing: who may call from a browser, what scripts may read, and preflight answers.
 import { invalidParameters, type Issue } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
-import type { RequestHeaders, ServiceResponse } from '../engine/exchange.ts';
+import type { RequestHeaders, ResponseHeaders, ServiceResponse } from '../engine/exchange.ts';
 
 export interface CorsOptions {
   /** Shell-style patterns of allowed origins. */
   readonly origins: readonly string[];
   /** How long preflights may be kept; `undefined`: the header is left out. */
   readonly maxAgeSeconds: number | undefined;
+  /** Headers, beside the usual ones, that every answer may carry for scripts to read. */
+  readonly exposes?: readonly string[];
 }
 
 const alwaysExposed = ['Backoff', 'Retry-After', 'Alert', 'Content-Length', 'Content-Type'];
@@ -16,12 +18,14 @@ export class Cors {
   readonly #any: boolean;
   readonly #patterns: readonly RegExp[];
   readonly #maxAgeSeconds: number | undefined;
+  readonly #always: readonly string[];
   readonly #exposed = new WeakMap<Operation, string>();
 
   constructor(options: CorsOptions) {
     this.#any = options.origins.includes('*');
     this.#patterns = options.origins.map(globPattern);
     this.#maxAgeSeconds = options.maxAgeSeconds;
+    this.#always = [...alwaysExposed, ...(options.exposes ?? [])];
   }
 
   /** Value of `Access-Control-Allow-Origin` for a request, `undefined` without an origin or with a refused one. */
@@ -32,6 +36,15 @@ export class Cors {
     return this.#patterns.some((pattern) => pattern.test(origin)) ? origin : undefined;
   }
 
+  /** Adds what browsers ask for, and tells caches when it depends on who asks: also where nobody was allowed. */
+  addTo(headers: ResponseHeaders, sent: RequestHeaders): void {
+    const allowed = this.allowedOrigin(sent);
+    if (allowed !== undefined) headers['Access-Control-Allow-Origin'] = allowed;
+    if (this.#any) return;
+    const others = headers['Vary'];
+    headers['Vary'] = others === undefined ? 'Origin' : `${String(others)}, Origin`;
+  }
+
   /** What is wrong with the origin of a request, if anything. */
   checkOrigin(headers: RequestHeaders): Issue | undefined {
     if (headers['origin'] === undefined || this.allowedOrigin(headers) !== undefined) return undefined;
@@ -40,10 +53,10 @@ export class Cors {
 
   /** Value of `Access-Control-Expose-Headers`. */
   exposedHeaders(operation: Operation | undefined): string {
-    if (operation === undefined) return alwaysExposed.join(', ');
+    if (operation === undefined) return this.#always.join(', ');
     let text = this.#exposed.get(operation);
     if (text === undefined) {
-      text = [...alwaysExposed, ...(operation.exposes ?? [])].join(', ');
+      text = [...this.#always, ...(operation.exposes ?? [])].join(', ');
       this.#exposed.set(operation, text);
     }
     return text;

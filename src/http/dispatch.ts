@@ -13,8 +13,10 @@ import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
+import { requireIntent } from './forgery.ts';
 import type { Identities } from './identity.ts';
 import { AnsweredRequest, Note } from './observed-request.ts';
+import type { Admission } from './rate-limits/rate-limits.ts';
 import { requireUsableTypes } from './negotiation.ts';
 import type { Announcements } from './announcements.ts';
 import type { Route, Router } from './router.ts';
@@ -34,6 +36,8 @@ export interface Outer {
   readonly identities: Identities;
   /** What is found out about the request, when somebody observes; entries of a batch have one each. */
   readonly note?: Note | undefined;
+  /** What rate limits say, where there are any. */
+  readonly admission?: Admission | undefined;
 }
 
 export interface DispatchOptions {
@@ -49,6 +53,8 @@ export interface DispatchOptions {
   readonly readonly: boolean;
   /** Paths served without version prefix too, for load balancers that follow no redirect. */
   readonly unversionedPaths: ReadonlySet<string>;
+  /** `Strict-Transport-Security` of answers to requests that came over TLS; `undefined`: none. */
+  readonly transportSecurity: string | undefined;
 }
 
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
@@ -122,13 +128,18 @@ export class Dispatcher {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
     }
     requireUsableTypes(endpoint, operation, request.headers);
+    if (!safeMethods.includes(request.method)) requireIntent(endpoint, operation, request);
   }
 
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
-    const { session, identities, note } = outer;
+    const { session, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
+    const passage = { request, route: found.route, path: found.below };
+    // Before passwords are checked, which costs more than anything else that strangers can ask for.
+    if (admission !== undefined) await admission.arrive(passage);
     const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, session, found.below);
+    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(passage, caller);
     if (note !== undefined) note.caller = caller;
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
@@ -190,7 +201,8 @@ export class Dispatcher {
   }
 
   #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
-    const { cors, announcements } = this.#options;
+    const { cors, announcements, transportSecurity } = this.#options;
+    const { method, headers: sent, origin } = request;
     // One literal, filled up in place: spreads take many times longer, and every answer comes through here.
     const headers: ResponseHeaders = {
       'Content-Type': 'application/json',
@@ -198,14 +210,15 @@ export class Dispatcher {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
-    if (request.headers['origin'] !== undefined) {
-      const allowed = cors.allowedOrigin(request.headers);
-      if (allowed !== undefined) {
-        headers['Access-Control-Allow-Origin'] = allowed;
-        if (allowed !== '*') headers['Vary'] = 'Origin';
-      }
+    cors.addTo(headers, sent);
+    if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
+    // Caches between here and the caller must not hand to others what was said to one.
+    if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {
+      headers['Cache-Control'] ??= 'no-cache, no-store';
     }
-    if (request.method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
+    if (transportSecurity !== undefined && origin.startsWith('https:')) {
+      headers['Strict-Transport-Security'] = transportSecurity;
+    }
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }

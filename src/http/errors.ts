@@ -17,6 +17,9 @@ export interface ErrorOptions {
   readonly notAcceptableStatus: number;
 }
 
+/** A quota that is used up is the client's business; who has too much to do has no time for a line on each refusal. */
+const expected: readonly ErrorKey[] = ['insufficientStorage', 'overloaded'];
+
 /** The response for anything thrown; unexpected errors are logged with their stack. */
 export function errorResponse(
   error: unknown,
@@ -25,9 +28,7 @@ export function errorResponse(
   logger: Logger,
 ): ServiceResponse {
   const known = asServiceError(error);
-  // A quota that is used up is the client's business.
-  if (known.status >= 500 && known.key !== 'insufficientStorage')
-    logger.error({ err: error, rid: requestId }, known.message);
+  if (known.status >= 500 && !expected.includes(known.key)) logger.error({ err: error, rid: requestId }, known.message);
   const row: { status: number; errno: number; error: string } = errorTable[known.key];
   const status = known.key === 'notAcceptable' ? options.notAcceptableStatus : row.status;
   const body: MutableJsonObject = { code: status, errno: row.errno, error: row.error };

@@ -9,6 +9,7 @@ import { Session, type Stores } from '../engine/session.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
+import type { RateLimits } from './rate-limits/rate-limits.ts';
 
 export interface RunnerOptions extends IdentitySources {
   readonly dispatcher: Dispatcher;
@@ -18,6 +19,8 @@ export interface RunnerOptions extends IdentitySources {
   readonly logger: Logger;
   /** Who looks on, if anybody does. */
   readonly observer?: Observer | undefined;
+  /** Where there are any. */
+  readonly rateLimits?: RateLimits | undefined;
 }
 
 export interface Answer {
@@ -44,6 +47,7 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
   const races = new Races();
+  const admission = options.rateLimits?.begin();
   for (;;) {
     const { contended, isFirst } = races;
     // What has failed together with others is done by itself from the second attempt on.
@@ -51,9 +55,10 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const identities = new Identities(options);
     const note = observer === undefined ? undefined : new Note(observer);
     try {
-      const dispatched = await dispatcher.dispatch(request, { session, identities, note });
+      const dispatched = await dispatcher.dispatch(request, { session, identities, note, admission });
       const response = session.hasEvents ? await fireEvents(session, dispatched, logger) : dispatched;
       if (session.hasConsequences) await session.end(response.status < 500);
+      admission?.addTo(response.headers);
       return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
@@ -62,6 +67,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
+      admission?.rewind();
       await races.pause();
     }
   }

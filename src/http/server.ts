@@ -7,9 +7,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { limitConnections } from './connection-limit.ts';
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
+import type { Load } from './load.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
@@ -27,6 +29,10 @@ export interface ServerOptions extends BodyLimits {
   /** What the service believes of itself instead of what requests say. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
+  /** Connections that one address may have, trusted proxies apart; 0: any number. */
+  readonly maxConnectionsPerAddress: number;
+  /** Refuses requests when there are too many; absent: takes all. */
+  readonly load?: Load;
 }
 
 export interface HttpServer {
@@ -103,6 +109,8 @@ class Shell {
     // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
     this.server.on('checkExpectation', (incoming, outgoing) => this.server.emit('request', incoming, outgoing));
     this.connections = new Connections(this.server);
+    const { maxConnectionsPerAddress } = options;
+    if (maxConnectionsPerAddress > 0) limitConnections(this.server, maxConnectionsPerAddress, this.#isTrusted);
   }
 
   /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */
@@ -132,7 +140,28 @@ class Shell {
       // The rest of such a body is not waited for.
       return { response: await respondWithRefusal(runner, bodiless, error), isLast: true };
     }
-    return { response: await respond(runner, { ...bodiless, body }), isLast: false };
+    const request = { ...bodiless, body };
+    const { load } = this.#options;
+    // Whoever sends a file slowly shall not take the place of others.
+    if (load === undefined || body.stream !== undefined) {
+      return { response: await respond(runner, request), isLast: false };
+    }
+    return { response: await this.#answerUnder(load, request), isLast: false };
+  }
+
+  async #answerUnder(load: Load, request: ServiceRequest): Promise<ServiceResponse> {
+    const { runner } = this.#options;
+    const overload = load.findOverload(request.target);
+    if (overload !== undefined) {
+      runner.observer?.observe({ kind: 'overload', reason: overload });
+      return respondWithRefusal(runner, request, new ServiceError('overloaded'));
+    }
+    load.begin();
+    try {
+      return await respond(runner, request);
+    } finally {
+      load.end();
+    }
   }
 
   #toRequest(incoming: IncomingMessage): ServiceRequest {

@@ -21,6 +21,13 @@ export function checkTogether(values: CoreValues, { layers, environments }: Sour
   checkSecret(values, layers, report);
   checkDatabases(values, report);
   checkWorkers(values, report);
+  if (values.admin_port === values.http_port && values.admin_port !== 0 && values.admin_host === values.host) {
+    report.problems.push({
+      name: 'admin_port',
+      given: String(values.admin_port),
+      message: 'must differ from http_port',
+    });
+  }
   if (values.http_scheme === 'http') {
     report.warnings.push('http_scheme is http: passwords travel in the open unless a proxy adds TLS');
   }

@@ -53,6 +53,13 @@ export const coreFamilies: readonly SettingsFamily[] = [
     pattern: /^event_listeners(?:\..+)?$/,
     reader: undefined,
   }),
+  family({
+    form: 'rate_limits.<name>.<parameter>',
+    sentence:
+      'What a rate limit allows: so many requests in a window (a minute unless set), counted per user, address or all; methods and paths narrow it.',
+    pattern: /^rate_limits\.[^.]+\.(?:requests|window|per|methods|paths)$/,
+    reader: undefined,
+  }),
 ];
 
 /** A family; environment variables are recognised by the same form. */

@@ -7,6 +7,7 @@ import { backendSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
 import { mailSettings } from './rows/mail.ts';
 import { monitoringSettings } from './rows/monitoring.ts';
+import { protectionSettings } from './rows/protection.ts';
 import { postgresqlSettings } from './rows/postgresql.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
@@ -22,6 +23,7 @@ export const coreSettings = {
   ...inSection('Mail', mailSettings),
   ...inSection('Lists', listSettings),
   ...inSection('Requests and limits', requestSettings),
+  ...inSection('Protection', protectionSettings),
   ...inSection('Redirects and negotiation', redirectSettings),
   ...inSection('CORS and caching', cachingSettings),
   ...inSection('Overload and end of service', overloadSettings),

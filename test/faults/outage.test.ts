@@ -52,6 +52,7 @@ async function suffer(service: ServerProcess, fault: Fault): Promise<object> {
   if (ill.length > 0) {
     await traffic.until(({ refused }) => refused.writes >= 3 && (isReadable || refused.reads >= 2));
     await expectHeartbeat(service.url, 503, ill);
+    await expectReasons(service, logged, fault, ill);
   }
   const before = traffic.acknowledged;
   await fault.mend();
@@ -65,7 +66,6 @@ async function suffer(service: ServerProcess, fault: Fault): Promise<object> {
   expect(traffic.offences, fault.name).toEqual([]);
   expect(recoveryMs, fault.name).toBeLessThan(recoveryLimitMs);
   await traffic.compare();
-  if (ill.length > 0) expectReasons(service, logged, fault, ill);
   const { acknowledged, refused, longestMs } = traffic;
   return {
     fault: fault.name,
@@ -96,18 +96,39 @@ function isExpected({ status, body }: Answer, wanted: number, ill: readonly Kind
   return status === wanted && kinds.every((kind) => body[kind] !== ill.includes(kind));
 }
 
-/** The log says which check failed and why, and so do the requests. */
-function expectReasons({ log }: ServerProcess, from: number, { name, reason }: Fault, ill: readonly Kind[]): void {
-  const lines = log.slice(from).filter(({ Severity }) => Severity <= 3);
-  const textOf = ({ Fields }: (typeof lines)[number]): string => {
-    const error = Fields?.['err'] as { readonly message?: string } | undefined;
-    return String(error?.message);
-  };
-  const checks = lines.filter(({ Type }) => Type === 'Heartbeat check failed');
-  for (const kind of ill) {
-    const texts = checks.filter(({ Fields }) => Fields?.['backend'] === kind).map(textOf);
-    expect.soft(texts.join('\n'), `${name}, ${kind}`).toMatch(reason);
+/**
+ * The log says which check failed and why, and so do the requests. Those under way when the fault began may only have
+ * waited in vain, so it is asked again until the reason is told.
+ */
+async function expectReasons(
+  { log, url }: ServerProcess,
+  from: number,
+  { name, reason }: Fault,
+  ill: readonly Kind[],
+): Promise<void> {
+  const client = new Client(url, 'writer');
+  const deadline = performance.now() + recoveryLimitMs;
+  while (!reasonsOf(log.slice(from), ill).every(([, text]) => reason.test(text)) && performance.now() < deadline) {
+    await client.request('GET', '/__heartbeat__');
   }
-  const refusals = lines.filter((line) => !checks.includes(line)).map(textOf);
-  expect.soft(refusals.join('\n'), `${name}, requests`).toMatch(reason);
+  for (const [what, text] of reasonsOf(log.slice(from), ill)) expect.soft(text, `${name}, ${what}`).toMatch(reason);
+}
+
+/** What was logged of each ill backend's checks, and of requests that failed. */
+function reasonsOf(
+  log: ServerProcess['log'],
+  ill: readonly Kind[],
+): readonly (readonly [what: string, text: string])[] {
+  const lines = log.filter(({ Severity }) => Severity <= 3);
+  const isCheck = ({ Type }: (typeof lines)[number]): boolean => Type === 'Heartbeat check failed';
+  const textOf = (chosen: typeof lines): string =>
+    chosen
+      .map(({ Fields }) => String((Fields?.['err'] as { readonly message?: string } | undefined)?.message))
+      .join('\n');
+  return [
+    ...ill.map(
+      (kind) => [kind, textOf(lines.filter((line) => isCheck(line) && line.Fields?.['backend'] === kind))] as const,
+    ),
+    ['requests', textOf(lines.filter((line) => !isCheck(line)))] as const,
+  ];
 }

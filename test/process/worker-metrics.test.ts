@@ -7,7 +7,7 @@ import { postgresqlSettings } from '../support/backends.ts';
 import { parseExposition, type Scrape } from '../support/exposition.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 
-async function startWorkers(count: number): Promise<RunningService> {
+async function startWorkers(count: number, more: Readonly<Record<string, string>> = {}): Promise<RunningService> {
   const { url, drop } = await cloneDatabase();
   onTestFinished(drop);
   const cwd = workingFolder();
@@ -17,6 +17,7 @@ async function startWorkers(count: number): Promise<RunningService> {
     userid_hmac_secret: 'secret of the tests',
     workers: String(count),
     includes: 'prometheus',
+    ...more,
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`);
   writeFileSync(join(cwd, 'coffer.ini'), `[app:main]\n${lines.join('\n')}\n`);
@@ -73,6 +74,31 @@ test(
     expect(requests(last)).toBe(16);
     expect(created(last)).toBe(created(first));
     expect(last.value('svc_backend_pool_limit', { database: 'postgresql' })).toBe(limit);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  },
+);
+
+test(
+  'All workers share the port of operators and count together what a rate limit allows.',
+  { timeout: 120_000 },
+  async () => {
+    const limits = { rate_limits: 'x', 'rate_limits.x.requests': '200', 'rate_limits.x.per': 'address' };
+    const service = await startWorkers(2, { admin_port: '0', ...limits, 'rate_limits.x.window': '1d' });
+    const { Fields } = await service.logged('Listening for those who run the service');
+    const adminUrl = String(Fields?.['url']);
+    expect((await fetch(`${service.url}__metrics__`, { headers })).status).toBe(404);
+    const today = (): number => Math.floor(Date.now() / 86_400_000);
+    const days = new Set([today()]);
+    const refused: boolean[] = [];
+    for (let n = 0; n < 300; n++) refused.push((await fetch(service.url, { headers })).status === 429);
+    const allowed = refused.filter((each) => !each).length;
+    days.add(today());
+    // Two processes, and a share of a tenth for each; at midnight another window begins.
+    expect(allowed).toBeGreaterThanOrEqual(200);
+    expect(allowed).toBeLessThan(days.size * (200 + 2 * 20));
+    const metrics = await scrape({ ...service, url: adminUrl });
+    expect(requests(metrics)).toBe(allowed);
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   },

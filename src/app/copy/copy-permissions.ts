@@ -29,8 +29,14 @@ async function copyEntries(
 ): Promise<void> {
   const growth = new Growth(target.database);
   for await (const page of walkPermissions(source.reader)) {
+    if (!resumes) {
+      await inUnit(target.database, (transaction) => target.writer(transaction).addToAces(page));
+      await growth.add(page.length);
+      onProgress(page.length);
+      continue;
+    }
     const ids = page.map(({ objectId }) => objectId);
-    const there = resumes ? await target.reader.getObjectsPermissions(ids) : [];
+    const there = await target.reader.getObjectsPermissions(ids);
     const changes = page.flatMap(({ objectId, permissions }, index) => {
       const known = there[index] ?? {};
       if (formatPermissions(known) === formatPermissions(permissions)) return [];

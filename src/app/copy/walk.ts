@@ -1,12 +1,12 @@
 // Walks over everything that a store holds, a page at a time, so that the memory used does not grow with it.
 import type { Memberships, ObjectEntries, PermissionReader, WalkPage } from '../../contracts/permission.ts';
-import type { ListState, StorageReader } from '../../contracts/storage.ts';
+import type { ListState, Page, StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 
 /** Lists, entries, objects or users read at once. */
-export const pageSize = 500;
+export const pageSize = 1000;
 /** Of objects as large as those before, no more are read at once than have this many characters of JSON. */
 const pageCharacters = 4_000_000;
 const firstPageSize = 50;
@@ -33,22 +33,41 @@ export async function* walkLists(reader: StorageReader): AsyncGenerator<ListStat
  */
 export async function* walkEntries(
   reader: StorageReader,
-  { kind, parent }: ListKey,
+  list: ListKey,
   ids?: readonly string[],
   since?: number,
 ): AsyncGenerator<StoredEntry> {
+  for await (const page of walkEntryPages(reader, list, ids, since)) yield* page;
+}
+
+/** The same, page by page, none of them empty. The next page is asked for while one is looked at. */
+export async function* walkEntryPages(
+  reader: StorageReader,
+  { kind, parent }: ListKey,
+  ids?: readonly string[],
+  since?: number,
+): AsyncGenerator<readonly StoredEntry[]> {
   const list = { kind, parent };
-  let limit = firstPageSize;
-  let after: readonly [number] | undefined = since === undefined ? undefined : [since];
-  for (;;) {
-    const page = await reader.listAll(list, { filters: [], ids, includeDeleted: true, sort: byTime, after, limit });
-    yield* page.entries;
-    const last = page.entries.at(-1);
-    if (last === undefined || !page.more) return;
-    after = [last.lastModified];
-    const characters = page.entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
-    limit = Math.max(1, Math.min(pageSize, Math.floor((pageCharacters / characters) * page.entries.length)));
+  const read = (after: readonly [number] | undefined, limit: number): Promise<Page> =>
+    reader.listAll(list, { filters: [], ids, includeDeleted: true, sort: byTime, after, limit });
+  let next: Promise<Page> | undefined = read(since === undefined ? undefined : [since], firstPageSize);
+  while (next !== undefined) {
+    const { entries, more }: Page = await next;
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    const limit = limitAfter(entries);
+    next = more ? read([last.lastModified], limit) : undefined;
+    // Whoever stops in the middle never waits for it.
+    next?.catch(() => undefined);
+    yield entries;
   }
+}
+
+/** How many objects to read, should they be as large as those before. */
+function limitAfter(entries: readonly StoredEntry[]): number {
+  let characters = 0;
+  for (const entry of entries) characters += sizeOf(entry);
+  return Math.max(1, Math.min(pageSize, Math.floor((pageCharacters / characters) * entries.length)));
 }
 
 /** Pages of all objects that have access-control entries. */
@@ -76,14 +95,14 @@ export function sizeOf(entry: StoredEntry): number {
 }
 
 /** What stands at one place on both sides; one of them is `undefined` when only the other side has it. */
-export type Pair<T> = readonly [T, T] | readonly [T, undefined] | readonly [undefined, T];
+export type Pair<T, U> = readonly [T, U] | readonly [T, undefined] | readonly [undefined, U];
 
 /** Goes through two ordered walks side by side. */
-export async function* walkPairs<T>(
+export async function* walkPairs<T, U>(
   left: AsyncGenerator<T>,
-  right: AsyncGenerator<T>,
-  compare: (a: T, b: T) => number,
-): AsyncGenerator<Pair<T>> {
+  right: AsyncGenerator<U>,
+  compare: (a: T, b: U) => number,
+): AsyncGenerator<Pair<T, U>> {
   let [one, other] = await Promise.all([left.next(), right.next()]);
   for (;;) {
     if (one.done === true && other.done === true) return;

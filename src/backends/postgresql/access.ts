@@ -1,13 +1,19 @@
 // How a backend reaches its tables: committed state on any connection, a unit of work on its own.
 import type { ConnectionPool } from './connection-pool.ts';
-import type { Result, SqlValue, Statement } from './connection.ts';
+import type { Result, Row, SqlValue, Statement } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
+import type { Gatherings } from './gathering.ts';
+import { answersOf, arraysOf, type Question, type QuestionValue } from './question.ts';
 import type { PostgresUnit } from './unit.ts';
 
 export interface Access {
   /** Runs a statement that reads. */
   run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
+  /** The rows that answer a question. */
+  ask(question: Question, values: readonly QuestionValue[]): Promise<readonly Row[]>;
+  /** The same for several lots of values, at least one, in their order. */
+  askAll(question: Question, lots: readonly (readonly QuestionValue[])[]): Promise<readonly (readonly Row[])[]>;
   dialect(): Promise<Dialect>;
   /** Sends what the unit has kept back so far, so that the next statement sees it. */
   settle(): void;
@@ -22,13 +28,35 @@ export interface UnitAccess extends Access {
   send(statement: Statement, values: readonly SqlValue[]): void;
 }
 
+/** Lots of values that are gathered with those of others; more make a statement by themselves. */
+const maxGathered = 8;
+
 /** Access to committed state. */
-export function accessCommitted(pool: ConnectionPool, dialect: () => Promise<Dialect>, backend: BackendName): Access {
+export function accessCommitted(
+  pool: ConnectionPool,
+  gatherings: Gatherings,
+  dialect: () => Promise<Dialect>,
+  backend: BackendName,
+): Access {
+  const run: Access['run'] = (statement, values) => pool.run(backend, statement, values);
   return {
-    run: (statement, values) => pool.run(backend, statement, values),
+    run,
+    ask: (question, values) => gatherings.ask(backend, question, values),
+    askAll: (question, lots) =>
+      lots.length > maxGathered
+        ? askTogether(run, question, lots)
+        : Promise.all(lots.map((values) => gatherings.ask(backend, question, values))),
     dialect,
     settle: () => {},
   };
+}
+
+async function askTogether(
+  run: Access['run'],
+  { together }: Question,
+  lots: readonly (readonly QuestionValue[])[],
+): Promise<readonly (readonly Row[])[]> {
+  return answersOf((await run(together, arraysOf(lots))).rows, lots.length);
 }
 
 /** Access inside a unit of work. */
@@ -38,9 +66,12 @@ export function accessUnit(
   backend: BackendName,
   settle: () => void,
 ): UnitAccess {
+  const run: UnitAccess['run'] = (statement, values, known) => unit.run(backend, statement, values, known);
   return {
     unit,
-    run: (statement, values, known) => unit.run(backend, statement, values, known),
+    run,
+    ask: async ({ alone }, values) => (await run(alone, values)).rows,
+    askAll: (question, lots) => askTogether(run, question, lots),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,

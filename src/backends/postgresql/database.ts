@@ -9,6 +9,7 @@ import { accessCommitted, accessUnit, type Access, type UnitAccess } from './acc
 import type { ConnectionPool } from './connection-pool.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
+import { Gatherings } from './gathering.ts';
 import { Lines } from './lines.ts';
 import { LockedLists } from './locked-lists.ts';
 import { LoneWrites } from './lone-writes.ts';
@@ -50,6 +51,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
+  readonly #gatherings: Gatherings;
   readonly #loneWrites: LoneWrites;
   readonly #lines = new Lines();
   readonly #units = new Map<PostgresUnit, LockedLists>();
@@ -60,6 +62,7 @@ class OpenDatabase implements PostgresDatabase {
   constructor(pool: ConnectionPool, clock: Clock) {
     this.#pool = pool;
     this.clock = clock;
+    this.#gatherings = new Gatherings(pool);
     this.#loneWrites = new LoneWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
   }
@@ -80,7 +83,7 @@ class OpenDatabase implements PostgresDatabase {
   }
 
   committed(backend: BackendName): Access {
-    return accessCommitted(this.#pool, () => this.#readDialect(), backend);
+    return accessCommitted(this.#pool, this.#gatherings, () => this.#readDialect(), backend);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {

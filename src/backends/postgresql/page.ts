@@ -1,41 +1,69 @@
 // One page of a list, or the number of what is selected, as one statement: the clock and the entries come from one
 // snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
+import type { Page } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
+import { isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
+import { pageColumns } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
+/** How a page comes: as a row for each entry, or all in one row. */
+export type PageShape = 'rows' | 'text';
+
 /**
- * A page: rows of clock, id, timestamp and text, one more than wanted when more follow, and one row without an id when
- * the list is there but nothing is selected.
+ * A page, with one entry more than wanted when more follow. As rows: clock, id, timestamp and text, and one row without an
+ * id when the list is there but nothing is selected. As text: the clock and the columns of `page-text.ts`.
  */
-export function compilePage(dialect: Dialect, list: ListKey, query: PageQuery, includeDeleted: boolean): Compiled {
+export function compilePage(
+  dialect: Dialect,
+  list: ListKey,
+  query: PageQuery,
+  includeDeleted: boolean,
+  shape: PageShape,
+): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
   const isList = listCondition(context, list);
   const sort = significantKeys(query.sort);
-  const sources = selectSources(context, query, includeDeleted, { sort, after: query.after });
+  const sources = selectSources(context, query, includeDeleted, { sort, after: query.after, seesClock: true });
   const order = orderBy(context, sort);
-  const limit = query.limit + 1;
+  const limit = limitOf(context, query);
   const arms = sources.map(
     (source) => `(SELECT * ${selectKeys(context, source, sort)} ORDER BY ${order} LIMIT ${limit})`,
   );
   const rows =
     arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
-  const text = `SELECT l.clock, k.id, k.last_modified, k.data FROM coffer_lists l
-    LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`;
+  const text =
+    shape === 'rows'
+      ? `SELECT l.clock, k.id, k.last_modified, k.data FROM coffer_lists l
+        LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`
+      : `SELECT l.clock, k.* FROM coffer_lists l
+        CROSS JOIN LATERAL (SELECT ${pageColumns} FROM ${rows} k) k WHERE ${isList}`;
   return context.parameters.bind(text);
 }
 
+/** Whether an index delivers the page in its order, and nothing but the page. */
+export function isByIndex({ ids, filters, sort }: PageQuery): boolean {
+  const [first] = sort;
+  const isOrdered = first !== undefined && (isTimestampField(first.field) || isIdField(first.field));
+  return isOrdered && ids === undefined && splitTimestampRange(filters).rest.length === 0;
+}
+
+/**
+ * What an index delivers is read as far as it is needed, but a server that knows how much that is may take reading a list of
+ * about that length whole, and sorting it, for cheaper; so it is not told before. Other plans are better made with it.
+ */
+function limitOf({ parameters }: SqlContext, query: PageQuery): string {
+  const limit = query.limit + 1;
+  return isByIndex(query) ? `(SELECT ${parameters.add(limit, 'bigint')})` : String(limit);
+}
+
 /** Reads the rows of `compilePage`. */
-export function readPage(
-  rows: readonly Row[],
-  limit: number,
-): { readonly timestamp: number | undefined; readonly entries: readonly StoredEntry[]; readonly more: boolean } {
+export function readPageRows(rows: readonly Row[], limit: number): Page {
   const clock = rows[0]?.[0];
   const entries = rows.slice(0, limit).flatMap(entryOf);
   return { timestamp: typeof clock === 'string' ? Number(clock) : undefined, entries, more: rows.length > limit };

@@ -13,44 +13,42 @@ import { walkPage } from '../sql/walk-page.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
+import { arrayText, question } from './question.ts';
 import { keyOfText } from './text-key.ts';
 
-const readMemberships = quick(
+const readMemberships = question(
   'read-memberships',
-  `SELECT principal FROM coffer_memberships WHERE user_key IN ($1, 'system.Authenticated')`,
+  `SELECT m.principal FROM coffer_memberships m WHERE m.user_key IN ($1::text, 'system.Authenticated')`,
 );
-// OFFSET 0 keeps the inner query as it stands: joined freely, the server may read all entries of a folder to find those
-// of one name.
-const ofBound = `FROM coffer_folders f JOIN coffer_entries e ON e.parent = f.parent AND e.folder = f.folder
-  WHERE f.parent = b.parent AND e.parent = b.parent AND e.name = b.name`;
-const bounds = 'unnest($1::text[], $2::text[], $3::text[]) AS b (parent, name, permission)';
+// One look for the folder of the object, and one for its entries. In a join the server may read all entries of a folder to
+// find those of one name.
+const entriesOfObject = `coffer_entries e WHERE e.parent = $1::text
+  AND e.folder = (SELECT f.folder FROM coffer_folders f WHERE f.parent = $1::text) AND e.name = $2::text`;
 const readPrincipals = quick(
   'read-principals',
-  `SELECT DISTINCT e.principal FROM ${bounds} CROSS JOIN LATERAL (
-    SELECT coalesce(e.principal, e.principal_key) AS principal ${ofBound} AND e.permission = b.permission OFFSET 0
+  `SELECT DISTINCT e.principal FROM unnest($1::text[], $2::text[], $3::text[]) AS b (parent, name, permission)
+  CROSS JOIN LATERAL (
+    SELECT coalesce(e.principal, e.principal_key) AS principal FROM coffer_entries e
+    WHERE e.parent = b.parent AND e.folder = (SELECT f.folder FROM coffer_folders f WHERE f.parent = b.parent)
+    AND e.name = b.name AND e.permission = b.permission OFFSET 0
   ) e`,
 );
-/** Whether an entry asked for fulfils a condition. */
-const isAnyEntry = (condition: string): string => `EXISTS (SELECT FROM ${bounds} CROSS JOIN LATERAL (
-    SELECT 1 ${ofBound} AND e.permission = b.permission AND ${condition} OFFSET 0
-  ) e)`;
-const isNamed = 'e.principal_key = ANY ($4::text[])';
-// Few principals stand in an entry, but a user may be in many groups, so entries lead to memberships.
-const isGiven = `EXISTS (
-    SELECT FROM coffer_memberships m
-    WHERE m.user_key IN ($5, 'system.Authenticated') AND m.principal = coalesce(e.principal, e.principal_key) OFFSET 0
+/** Whether an entry of the object, for one of the permissions, fulfils a condition. */
+const isAnyEntry = (condition: string): string => `EXISTS (
+    SELECT FROM ${entriesOfObject} AND e.permission = ANY ($3::text[]) AND ${condition} OFFSET 0
   )`;
-const checkEntries = quick('check-entries', `SELECT ${isAnyEntry(isNamed)}`);
-const checkEntriesOfMember = quick(
-  'check-entries-of-member',
-  `SELECT ${isAnyEntry(isNamed)} OR ${isAnyEntry(isGiven)}`,
-);
-const readEntries = quick(
+const isNamed = isAnyEntry('e.principal_key = ANY ($4::text[])');
+// Few principals stand in an entry, but a user may be in many groups, so entries lead to memberships.
+const isGiven = isAnyEntry(`EXISTS (
+    SELECT FROM coffer_memberships m
+    WHERE m.user_key IN ($5::text, 'system.Authenticated') AND m.principal = coalesce(e.principal, e.principal_key)
+    OFFSET 0
+  )`);
+const checkEntries = question('check-entries', `SELECT 1 WHERE ${isNamed}`);
+const checkEntriesOfMember = question('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
+const readEntries = question(
   'read-entries',
-  `SELECT b.place, e.permission, e.principal
-  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS b (parent, name, place) CROSS JOIN LATERAL (
-    SELECT e.permission, coalesce(e.principal, e.principal_key) AS principal ${ofBound} OFFSET 0
-  ) e`,
+  `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`,
 );
 // Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
 const objectsInFolder = prepared(
@@ -89,7 +87,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 
   async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
-    const { rows } = await this.access.run(readMemberships, [keyOfText(userId)]);
+    const rows = await this.access.ask(readMemberships, [keyOfText(userId)]);
     return new Set(rows.map(([principal]) => principal!));
   }
 
@@ -109,11 +107,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
-    const values = [...boundColumns(bound), principals.map(keyOfText)];
-    const { rows } = await (memberOf === undefined
-      ? this.access.run(checkEntries, values)
-      : this.access.run(checkEntriesOfMember, [...values, keyOfText(memberOf)]));
-    return rows[0]?.[0] === 't';
+    const keys = arrayText(principals.map(keyOfText));
+    const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
+    // Asked object by object, because others ask about the same ones: that the list is in, and what that is in.
+    const questions = questionsAbout(bound, asked);
+    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, questions);
+    return answers.some((rows) => rows.length > 0);
   }
 
   async getAccessibleObjects(
@@ -135,14 +134,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     if (objectIds.length === 0) return [];
-    const split = objectIds.map(splitObjectId);
-    const { rows } = await this.access.run(readEntries, [
-      split.map(({ folder }) => folder),
-      split.map(({ name }) => name),
-    ]);
-    const found = objectIds.map(() => new Map<string, string[]>());
-    for (const row of rows) addEntry(found, row, permissions);
-    return found.map((entries) => Object.fromEntries(entries));
+    const lots = objectIds.map((objectId) => {
+      const { folder, name } = splitObjectId(objectId);
+      return [folder, name];
+    });
+    const answers = await this.access.askAll(readEntries, lots);
+    return answers.map((rows) => entriesOf(rows, permissions));
   }
 
   async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
@@ -179,16 +176,28 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 }
 
-function addEntry(
-  found: readonly Map<string, string[]>[],
-  [place, permission, principal]: Row,
-  wanted: readonly string[] | undefined,
-): void {
-  if (wanted !== undefined && !wanted.includes(permission!)) return;
-  const entries = found[Number(place) - 1]!;
-  const principals = entries.get(permission!);
-  if (principals === undefined) entries.set(permission!, [principal!]);
-  else principals.push(principal!);
+function entriesOf(rows: readonly Row[], wanted: readonly string[] | undefined): ObjectPermissions {
+  const entries = new Map<string, string[]>();
+  for (const [permission, principal] of rows) {
+    if (wanted !== undefined && !wanted.includes(permission!)) continue;
+    const principals = entries.get(permission!);
+    if (principals === undefined) entries.set(permission!, [principal!]);
+    else principals.push(principal!);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** The entries as questions: one for those of an object, which stand together, with what is asked about all of them. */
+function questionsAbout(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
+  const questions: string[][] = [];
+  for (let index = 0; index < bound.length;) {
+    const { objectId } = bound[index]!;
+    const permissions: string[] = [];
+    for (; bound[index]?.objectId === objectId; index++) permissions.push(bound[index]!.permission);
+    const { folder, name } = splitObjectId(objectId);
+    questions.push([folder, name, arrayText(permissions), ...asked]);
+  }
+  return questions;
 }
 
 /** Folders, names and permissions of the entries. */

@@ -1,8 +1,8 @@
 // Puts entries into a list exactly as they were elsewhere, all of them with a few statements.
 import type { Restoration } from '../../contracts/storage.ts';
-import { isTombstone, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
+import { isTombstone, StoredObject, type Tombstone } from '../../core/objects/stored.ts';
 import type { UnitAccess } from './access.ts';
-import { prepared } from './connection.ts';
+import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { byTime } from './selection.ts';
 import type { LockedList } from './locked-lists.ts';
@@ -24,16 +24,31 @@ const findInTheWay = prepared(
 );
 /** Tables and ids of what has one of the timestamps. */
 export const findHolders = prepared('find-holders', byTimestamps('$3::bigint[]').join(' UNION ALL '));
+/** Whether anything has a timestamp in a range, a tombstone the id of an object to be stored, or the other way round. */
+const findAnyInTheWay = prepared(
+  'find-any-in-the-way',
+  [
+    ...tables.map(
+      (table) => `(SELECT 1 FROM coffer_${table} e
+        WHERE e.parent = $1 AND ${byTime('e', '$1')} AND e.list = $2 AND e.last_modified BETWEEN $3 AND $4 LIMIT 1)`,
+    ),
+    `(SELECT 1 FROM (${lookUp('tombstones', '$5::text[]', 'id')}) AS found LIMIT 1)`,
+    `(SELECT 1 FROM (${lookUp('objects', '$6::text[]', 'id')}) AS found LIMIT 1)`,
+  ].join(' UNION ALL '),
+);
+// What has the id of an entry makes it stay away.
 const restoreObjects = prepared(
   'restore-objects',
   `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
   SELECT $1, $2, e.id, e.last_modified, e.data, coalesce(e.readable, e.data)::jsonb
-  FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS e (id, last_modified, data, readable)`,
+  FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS e (id, last_modified, data, readable)
+  ON CONFLICT DO NOTHING`,
 );
 const restoreTombstones = prepared(
   'restore-tombstones',
   `INSERT INTO coffer_tombstones (parent, list, id, last_modified)
-  SELECT $1, $2, e.id, e.last_modified FROM unnest($3::text[], $4::bigint[]) AS e (id, last_modified)`,
+  SELECT $1, $2, e.id, e.last_modified FROM unnest($3::text[], $4::bigint[]) AS e (id, last_modified)
+  ON CONFLICT DO NOTHING`,
 );
 export const deleteObject = prepared(
   'delete-object',
@@ -44,44 +59,98 @@ export const deleteTombstone = prepared(
   'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 
+/** Entries as they are stored, objects and tombstones apart. */
+interface Sorted {
+  readonly objects: readonly StoredObject[];
+  readonly tombstones: readonly Tombstone[];
+}
+
 /** Stores the entries in a list that the unit has locked. */
 export async function restoreEntries(
   access: UnitAccess,
   list: LockedList,
   { clock, entries, gone = [] }: Restoration,
 ): Promise<void> {
-  const place = [list.key.parent, list.list];
-  const ids = [...gone, ...entries.map(({ id }) => id)];
+  const sorted: Sorted = {
+    objects: entries.filter((entry) => entry instanceof StoredObject),
+    tombstones: entries.filter(isTombstone),
+  };
   const times = entries.map(({ lastModified }) => lastModified);
-  const [objects, tombstones]: [StoredObject[], Tombstone[]] = [[], []];
-  for (const entry of entries) {
-    if (isTombstone(entry)) tombstones.push(entry);
-    else objects.push(entry);
+  if (gone.length > 0 || !(await isFree(access, list, sorted)) || !(await store(access, list, sorted, clock))) {
+    await clear(access, list, clock, [...gone, ...entries.map(({ id }) => id)], times);
+    await store(access, list, sorted, clock);
   }
-  const inTheWay = ids.length === 0 ? [] : (await access.run(findInTheWay, [...place, ids, times])).rows;
-  for (const [table, id] of inTheWay) {
-    access.send(table === 'objects' ? deleteObject : deleteTombstone, [...place, id!]);
-  }
-  const clearedObjects = inTheWay.filter(([table]) => table === 'objects').length;
-  const clearedTombstones = inTheWay.length - clearedObjects;
-  if (objects.length > 0) {
-    access.send(restoreObjects, [
-      ...place,
-      objects.map(({ id }) => id),
-      objects.map(({ lastModified }) => lastModified),
-      objects.map(({ text }) => text),
-      objects.map(({ text }) => findJsonbText(text) ?? null),
-    ]);
-  }
-  if (tombstones.length > 0) {
-    const lastModified = tombstones.map((tombstone) => tombstone.lastModified);
-    access.send(restoreTombstones, [...place, tombstones.map(({ id }) => id), lastModified]);
-  }
-  let latest = clock;
-  for (const time of times) latest = Math.max(latest, time);
-  list.change(latest, {
-    live: objects.length - clearedObjects,
-    dead: tombstones.length - clearedTombstones,
-  });
+  list.change(times.reduce((latest, time) => Math.max(latest, time), clock));
   list.entries.clear();
+}
+
+/**
+ * Whether nothing is in the way of the entries but, perhaps, an object of the id of an object, or a tombstone of the id of a
+ * tombstone: while a list is being filled there is nothing, and a few looks find that out.
+ */
+async function isFree(access: UnitAccess, list: LockedList, { objects, tombstones }: Sorted): Promise<boolean> {
+  if (list.live + list.dead === 0) return true;
+  let [low, high] = [Infinity, 0];
+  for (const { lastModified } of [...objects, ...tombstones]) {
+    [low, high] = [Math.min(low, lastModified), Math.max(high, lastModified)];
+  }
+  if (low > high) return true;
+  const { rows } = await access.run(findAnyInTheWay, [
+    list.key.parent,
+    list.list,
+    low,
+    high,
+    list.dead > 0 ? objects.map(({ id }) => id) : [],
+    list.live > 0 ? tombstones.map(({ id }) => id) : [],
+  ]);
+  return rows.length === 0;
+}
+
+/** Stores the entries; answers whether all of them have found their place. */
+async function store(
+  access: UnitAccess,
+  list: LockedList,
+  { objects, tombstones }: Sorted,
+  clock: number,
+): Promise<boolean> {
+  const place = [list.key.parent, list.list];
+  const [live, dead] = await Promise.all([
+    objects.length === 0
+      ? 0
+      : countOf(access, restoreObjects, [
+          ...place,
+          objects.map(({ id }) => id),
+          objects.map(({ lastModified }) => lastModified),
+          objects.map(({ text }) => text),
+          objects.map(({ text }) => findJsonbText(text) ?? null),
+        ]),
+    tombstones.length === 0
+      ? 0
+      : countOf(access, restoreTombstones, [
+          ...place,
+          tombstones.map(({ id }) => id),
+          tombstones.map(({ lastModified }) => lastModified),
+        ]),
+  ]);
+  list.change(clock, { live, dead });
+  return live === objects.length && dead === tombstones.length;
+}
+
+async function countOf(access: UnitAccess, statement: Statement, values: readonly SqlValue[]): Promise<number> {
+  return (await access.run(statement, values)).count;
+}
+
+/** Removes what has one of the ids or timestamps. */
+async function clear(
+  access: UnitAccess,
+  list: LockedList,
+  clock: number,
+  ids: readonly string[],
+  times: readonly number[],
+): Promise<void> {
+  const place = [list.key.parent, list.list];
+  const { rows } = await access.run(findInTheWay, [...place, ids, times]);
+  for (const [table, id] of rows) access.send(table === 'objects' ? deleteObject : deleteTombstone, [...place, id!]);
+  const objects = rows.filter(([table]) => table === 'objects').length;
+  list.change(clock, { live: -objects, dead: objects - rows.length });
 }

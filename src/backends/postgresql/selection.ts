@@ -29,6 +29,8 @@ export interface PageStart {
   readonly sort: readonly SortKey[];
   /** Only what comes strictly after this. */
   readonly after?: PagePosition | undefined;
+  /** Whether the clock in `l` is up to date, so that nothing is looked for behind it. */
+  readonly seesClock?: boolean;
 }
 
 /** The sources of a query inside a statement in which `l` is the row of the list. */
@@ -46,8 +48,11 @@ export function selectSources(
   const isByTime = isBounded || (first !== undefined && isTimestampField(first.field));
   if (isByTime && selection.ids === undefined) conditions.push(byTime('e', 'l.parent'));
   // A bound that excludes nothing would only lure the server to the index by time.
-  if (range.low > everyTimestamp.low)
-    conditions.push(`e.last_modified >= ${parameters.add(asBigint(range.low), 'bigint')}`);
+  if (range.low > everyTimestamp.low) {
+    const low = parameters.add(asBigint(range.low), 'bigint');
+    conditions.push(`e.last_modified >= ${low}`);
+    if (start?.seesClock === true) conditions.push(`l.clock >= ${low}`);
+  }
   if (range.high < everyTimestamp.high) {
     conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);
   }
@@ -64,7 +69,9 @@ export function selectSources(
 function narrow(
   filters: readonly Filter[],
   start: PageStart | undefined,
-): ReturnType<typeof splitTimestampRange> & { readonly after?: Required<PageStart> | undefined } {
+): ReturnType<typeof splitTimestampRange> & {
+  readonly after?: Required<Pick<PageStart, 'sort' | 'after'>> | undefined;
+} {
   const { range, rest } = splitTimestampRange(filters);
   if (start?.after === undefined) return { range, rest };
   const [key] = start.sort;
@@ -82,7 +89,11 @@ function asBigint(bound: number): number {
 }
 
 /** Whether the row comes strictly after the position: beyond it in one key, and equal in all keys before that one. */
-function afterSql(context: SqlContext, source: Source, { sort, after }: Required<PageStart>): string {
+function afterSql(
+  context: SqlContext,
+  source: Source,
+  { sort, after }: Required<Pick<PageStart, 'sort' | 'after'>>,
+): string {
   const alternatives: string[] = [];
   const equal: string[] = [];
   for (const [index, { field, direction }] of sort.entries()) {

@@ -3,18 +3,25 @@ import type { KindCount, ListState, Page, StorageReader } from '../../contracts/
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { prepared, quick, type Row } from './connection.ts';
-import { compileCount, compilePage, readPage } from './page.ts';
+import { prepared, type Row, type SqlValue } from './connection.ts';
+import { readPageText } from './page-text.ts';
+import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
+import type { Compiled } from './parameters.ts';
+import { question, type QuestionValue } from './question.ts';
 import { StatementNames } from './statement-names.ts';
 
-export const readObject = quick(
+// The number of the list is asked for first. In a join the server may look for the id in all lists of the parent.
+const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
+  AND o.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text) AND o.id = $3::text`;
+// Answers of several objects come in one piece, so that of a long one holds nobody else up: it is read by itself.
+const readObject = question(
   'read-object',
-  `SELECT o.last_modified, o.data FROM coffer_lists l
-  JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-  WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3`,
+  `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END ${fromObject}`,
 );
-const readClock = quick('read-clock', 'SELECT clock FROM coffer_lists WHERE parent = $1 AND kind = $2');
-const readCounts = quick('read-counts', 'SELECT live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2');
+export const readLongObject = prepared('read-long-object', `SELECT o.last_modified, o.data ${fromObject}`);
+const ofList = 'FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text';
+const readClock = question('read-clock', `SELECT l.clock ${ofList}`);
+const readCounts = question('read-counts', `SELECT l.live, l.dead ${ofList}`);
 const countKinds = prepared('count-kinds', 'SELECT kind, sum(live), sum(dead) FROM coffer_lists GROUP BY kind');
 const readClocks = prepared(
   'read-clocks',
@@ -34,7 +41,11 @@ const nextLists = prepared(
 );
 
 /** Pages of a list without filters come in few shapes, and often. */
-const pages = new StatementNames('page', 200);
+const pages = new StatementNames('page', 100, { maxTogether: 16 });
+/** Entries of a page that comes in one text, at most. */
+const maxTextLimit = 1000;
+/** Entries of a page that is asked for together with others, at most. */
+const maxGatheredLimit = 200;
 
 export class PostgresStorageReader<Reach extends Access = Access> implements StorageReader {
   protected readonly access: Reach;
@@ -44,8 +55,10 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   }
 
   async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const { rows } = await this.access.run(readObject, [list.parent, list.kind, id]);
-    return objectOf(id, rows[0]);
+    const values = [list.parent, list.kind, id];
+    const [row] = await this.access.ask(readObject, values);
+    if (row?.[1] !== null) return objectOf(id, row);
+    return objectOf(id, (await this.access.run(readLongObject, values)).rows[0]);
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
@@ -57,7 +70,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     this.access.settle();
     const includeDeleted = selection.includeDeleted === true;
     if (selection.filters.length === 0 && selection.ids === undefined) {
-      const [row] = (await this.access.run(readCounts, [list.parent, list.kind])).rows;
+      const [row] = await this.access.ask(readCounts, [list.parent, list.kind]);
       return Number(row?.[0] ?? 0) + (includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
@@ -73,7 +86,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
   async resourceTimestamp(list: ListKey): Promise<number | undefined> {
     this.access.settle();
-    const clock = (await this.access.run(readClock, [list.parent, list.kind])).rows[0]?.[0];
+    const clock = (await this.access.ask(readClock, [list.parent, list.kind]))[0]?.[0];
     return typeof clock === 'string' ? Number(clock) : undefined;
   }
 
@@ -107,10 +120,26 @@ export async function selectPage(
   query: PageQuery,
   includeDeleted: boolean,
 ): Promise<Page> {
-  const { text, values } = compilePage(await access.dialect(), list, query, includeDeleted);
-  const isCommon = query.ids === undefined && query.filters.every(({ field }) => field.name === 'last_modified');
-  const { rows } = await access.run(isCommon ? pages.statement(text) : { text }, values);
-  return readPage(rows, query.limit);
+  const dialect = await access.dialect();
+  if (query.limit <= maxTextLimit) {
+    const row = await askPage(access, compilePage(dialect, list, query, includeDeleted, 'text'), query);
+    const page = readPageText(row, query.limit);
+    if (page !== undefined) return page;
+  }
+  const { text, values } = compilePage(dialect, list, query, includeDeleted, 'rows');
+  return readPageRows((await access.run({ text }, values)).rows, query.limit);
+}
+
+async function askPage(access: Access, { text, values }: Compiled, query: PageQuery): Promise<Row | undefined> {
+  const asked = isByIndex(query) ? pages.question(text) : undefined;
+  if (asked === undefined || !isPlain(values)) return (await access.run({ text }, values)).rows[0];
+  // A long page takes a connection of its own.
+  if (query.limit > maxGatheredLimit) return (await access.run({ ...asked.alone, isQuick: false }, values)).rows[0];
+  return (await access.ask(asked, values))[0];
+}
+
+function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[] {
+  return values.every((value) => typeof value === 'string' || typeof value === 'number');
 }
 
 /** The object of a row of timestamp and text. */

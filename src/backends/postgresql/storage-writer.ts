@@ -19,7 +19,7 @@ import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
-import { objectOf, PostgresStorageReader, readObject, selectPage } from './storage-reader.ts';
+import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
 // Those who come later need not wait for it in turn, so it might wait for ever where many hold: who can, locks instead.
@@ -95,7 +95,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
       const seen = this.#lists.keeps(name) ? this.#seen.get(name) : undefined;
       return seen && { rows: [[String(seen.lastModified), seen.text]], count: 1, command: 'SELECT' };
     };
-    const { rows } = await this.access.run(readObject, [list.parent, list.kind, id], known);
+    const { rows } = await this.access.run(readLongObject, [list.parent, list.kind, id], known);
     return objectOf(id, rows[0]);
   }
 

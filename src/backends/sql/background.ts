@@ -1,10 +1,11 @@
 // Work that is done a little at a time beside everything else: a step, a pause, the next step, until nothing is left.
 
-const pauseMs = 20;
+const defaultPauseMs = 20;
 const pauseAfterFailureMs = 5000;
 
 export class Background {
   readonly #work: () => Promise<boolean>;
+  readonly #pauseMs: number;
   #timer: NodeJS.Timeout | undefined;
   /** The step under way. */
   #step: Promise<void> | undefined;
@@ -13,14 +14,15 @@ export class Background {
   #isStopped = false;
 
   /** @param work does a step; answers whether more may be left */
-  constructor(work: () => Promise<boolean>) {
+  constructor(work: () => Promise<boolean>, pauseMs: number = defaultPauseMs) {
     this.#work = work;
+    this.#pauseMs = pauseMs;
   }
 
   /** Called when there may be something to do. */
   wake(): void {
     this.#calls++;
-    this.#schedule(pauseMs);
+    this.#schedule(this.#pauseMs);
   }
 
   /** Stops for good, after the step under way. */
@@ -44,7 +46,7 @@ export class Background {
     let delayMs: number | undefined;
     const calls = this.#calls;
     try {
-      if ((await this.#work()) || this.#calls !== calls) delayMs = pauseMs;
+      if ((await this.#work()) || this.#calls !== calls) delayMs = this.#pauseMs;
     } catch {
       // Whatever is wrong with the database shows in the requests; what is left stays and is tried again.
       delayMs = pauseAfterFailureMs;

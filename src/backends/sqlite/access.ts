@@ -1,6 +1,7 @@
 // How a backend reaches its tables: committed state through the snapshots, a unit of work through the writer.
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
+import type { Changes, Memory } from './memory.ts';
 import type { Snapshots } from './snapshots.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
@@ -12,8 +13,21 @@ export interface Access {
   read<T>(read: (connection: Connection) => Steps<T>): Promise<T>;
 }
 
+/** The same, with what is remembered of committed state. */
+export interface CommittedAccess extends Access {
+  run<T>(operation: (connection: Connection, memory: Memory) => T): Promise<T>;
+  /** Without memory once it has yielded. */
+  read<T>(read: (connection: Connection, memory: Memory | undefined) => Steps<T>): Promise<T>;
+}
+
+/** The same, inside a unit of work. */
+export interface UnitAccess extends Access {
+  /** Notes here what it is going to change. */
+  readonly changes: Changes;
+}
+
 /** Access to committed state. */
-export function accessCommitted(snapshots: Snapshots, backend: BackendName): Access {
+export function accessCommitted(snapshots: Snapshots, backend: BackendName): CommittedAccess {
   return {
     run: async (operation) => snapshots.run(backend, operation),
     read: (read) => snapshots.read(backend, read),
@@ -21,8 +35,9 @@ export function accessCommitted(snapshots: Snapshots, backend: BackendName): Acc
 }
 
 /** Access inside a unit of work. It holds the turn to write, so nobody changes anything between steps. */
-export function accessUnit(unit: WriterUnit, backend: BackendName): Access {
+export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
   return {
+    changes: unit.changes,
     run: async (operation) => unit.run(backend, operation),
     read: async (read) => {
       const steps = unit.run(backend, read);

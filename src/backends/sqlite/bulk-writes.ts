@@ -72,12 +72,16 @@ export function* purgeTombstones(connection: Connection, options: PurgeOptions):
   return purged;
 }
 
-/** Keeps the newest of the selected live objects; the others go without tombstones. */
+/**
+ * Keeps the newest of the selected live objects; the others go without tombstones.
+ *
+ * @param options.changing is told of each object before it goes
+ */
 export function* trimList(
   connection: Connection,
   key: ListKey,
   selection: Selection,
-  maxObjects: number,
+  { maxObjects, changing }: { readonly maxObjects: number; readonly changing: (id: string) => void },
 ): Steps<number> {
   const row = findList(connection, key);
   if (row === undefined || row.live <= maxObjects) return 0;
@@ -85,7 +89,9 @@ export function* trimList(
   let trimmed = 0;
   for (let start = 0; start < excess.length; start += chunkRows) {
     if (start > 0) yield;
-    const objects = JSON.stringify(excess.slice(start, start + chunkRows));
+    const chunk = excess.slice(start, start + chunkRows);
+    for (const [, , id] of chunk) changing(id);
+    const objects = JSON.stringify(chunk.map(([object]) => object));
     const gone = connection.run('DELETE FROM objects WHERE object IN (SELECT value FROM json_each(?))', objects);
     if (gone > 0) updateList(connection, row.list, row.clock, { live: -gone });
     trimmed += gone;
@@ -93,28 +99,27 @@ export function* trimList(
   return trimmed;
 }
 
-/** Row numbers of the selected live objects beyond the newest `maxObjects`. */
+type Excess = readonly [object: number, lastModified: number, id: string];
+
+/** The selected live objects beyond the newest `maxObjects`, with their row numbers. */
 function* selectExcess(
   connection: Connection,
   row: ListRow,
   selection: Selection,
   maxObjects: number,
-): Steps<readonly number[]> {
+): Steps<readonly Excess[]> {
   const compiled = compileSelection(row, selection, false);
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
-  const selected: [object: number, lastModified: number][] = [];
+  const selected: Excess[] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {
     for (const source of compiled.tables) {
       const from = fromWhere(compiled, source, window);
-      const sql = `SELECT e.object, e.last_modified ${from.sql}`;
-      selected.push(...connection.allMatching<[number, number]>(compiled.filters, sql, from.parameters));
+      const sql = `SELECT e.object, e.last_modified, e.id ${from.sql}`;
+      selected.push(...connection.allMatching<Excess>(compiled.filters, sql, from.parameters));
     }
     return false;
   });
-  return selected
-    .sort((a, b) => b[1] - a[1])
-    .slice(maxObjects)
-    .map(([object]) => object);
+  return selected.sort((a, b) => b[1] - a[1]).slice(maxObjects);
 }
 
 /** Deletes all objects, tombstones and clocks. */

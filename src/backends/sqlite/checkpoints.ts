@@ -6,6 +6,8 @@ import type { WriterQueue } from './writer-queue.ts';
 
 /** Pages in the log that are worth moving; 16 MB of them. Pages that change often are moved once for many changes. */
 const defaultFrames = 4000;
+/** Commits between two looks at how long the log is, which cost as much as a small commit. */
+const commitsPerLook = 8;
 /** Pages in the log at which a commit moves them itself, should the thread never succeed. */
 const framesOfLastResort = 32_768;
 
@@ -16,6 +18,7 @@ export class Checkpoints {
   /** How many pages the log holds when the next attempt is due. */
   #due: number;
   #running: Promise<void> | undefined;
+  #commits = 0;
 
   /** @param frames pages in the log that are worth moving */
   constructor(thread: CheckpointThread, writer: Connection, queue: WriterQueue, frames: number = defaultFrames) {
@@ -26,8 +29,13 @@ export class Checkpoints {
     writer.exec(`PRAGMA wal_autocheckpoint = ${framesOfLastResort}`);
   }
 
-  /** @param connection any that is in no transaction */
+  /**
+   * To be called after each commit.
+   *
+   * @param connection any that is in no transaction
+   */
   look(connection: Connection): void {
+    if (++this.#commits % commitsPerLook !== 0) return;
     if (this.#running !== undefined || framesInLog(connection) < this.#due) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;

@@ -1,11 +1,14 @@
 // The units of work that share one COMMIT, and therefore one outcome.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { translateError } from './errors.ts';
+import { Changes } from './memory.ts';
 
 export class CommitGroup {
   /** Settles when the group is known to be durable, or known to be lost. */
   readonly outcome: Promise<void>;
   readonly startedAt: number;
+  /** What its units have changed, those that were rolled back included. */
+  readonly changes = new Changes();
   units = 0;
   /** Why the group can no longer be committed. */
   failure: BackendUnavailable | undefined;

@@ -91,6 +91,14 @@ export class Connection {
     return this.#driver.isTransaction;
   }
 
+  /**
+   * Another number than before when another connection has committed to the file meanwhile. Inside a transaction it stays,
+   * and looking at it fixes the snapshot of one that has read nothing yet.
+   */
+  get dataVersion(): number {
+    return this.get<[number]>('PRAGMA data_version')![0];
+  }
+
   /** Runs statements that take no parameters and are not worth keeping. */
   exec(sql: string): void {
     this.#driver.exec(sql);
@@ -147,14 +155,13 @@ export class Connection {
     this.#driver.close();
   }
 
-  /** The statement, prepared on first use; the one not used for longest makes room for a new one. */
+  /**
+   * The statement, prepared on first use; the oldest one makes room for a new one. To find out which was not used for longest
+   * would cost each statement more than it costs a few to be prepared again.
+   */
   #prepare(sql: string): StatementSyncInstance {
     const known = this.#statements.get(sql);
-    if (known !== undefined) {
-      this.#statements.delete(sql);
-      this.#statements.set(sql, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const statement = this.#driver.prepare(sql);
     this.#statements.set(sql, statement);
     if (this.#statements.size > maxStatements) {

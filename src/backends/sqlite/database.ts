@@ -4,13 +4,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Background } from '../sql/background.ts';
-import { accessCommitted, accessUnit, type Access } from './access.ts';
+import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } from './access.ts';
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
-import { reapChunk } from './reaper.ts';
+import { Memory } from './memory.ts';
+import { Reaper } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
@@ -23,15 +24,21 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   readonly synchronous?: Synchronous;
   /** Pages in the write-ahead log that are worth moving into the file. */
   readonly checkpointFrames?: number;
+  /** About how many bytes of what was read are remembered; 0: none. */
+  readonly memoryBytes?: number;
 }
+
+const defaultMemoryBytes = 33_554_432;
+/** Between two chunks: others have the writer, and a processor, for longer than the reaper has. */
+const reapingPauseMs = 15;
 
 export interface SqliteDatabase extends Database {
   readonly path: string;
   readonly clock: Clock;
   /** Access to committed state, outside any unit of work. */
-  committed(backend: BackendName): Access;
+  committed(backend: BackendName): CommittedAccess;
   /** Access inside a transaction that this database opened. */
-  within(transaction: Transaction, backend: BackendName): Access;
+  within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** Tells that rows have been detached and wait for deletion in the background. */
   announceDoomed(): void;
   /** Deletes in one go what the background work would delete little by little. */
@@ -44,7 +51,7 @@ export interface SqliteDatabase extends Database {
  * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
-  const { path, clock, synchronous = 'FULL' } = options;
+  const { path, clock, synchronous = 'FULL', memoryBytes = defaultMemoryBytes } = options;
   // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
   const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
@@ -53,13 +60,18 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
     requireKnownSchema(writer, databaseMigrations, path);
     const snapshots = translating(
       'storage',
-      () => new Snapshots(() => new Connection({ path, synchronous, readOnly: true })),
+      () =>
+        new Snapshots({
+          open: () => new Connection({ path, synchronous, readOnly: true }),
+          writer,
+          memory: new Memory(memoryBytes),
+        }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
       before: () => snapshots.hold(),
       done: () => checkpoints.look(writer),
       flush: log && (() => flush(log, snapshots)),
-      settled: () => snapshots.release(),
+      settled: (changes) => snapshots.release(changes),
     });
     const checkpoints = new Checkpoints(
       new CheckpointThread(path, synchronous),
@@ -94,8 +106,9 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
-  const reaper = new Background(() => reapChunk(queue));
-  if (pendingMigrations(writer, databaseMigrations).length === 0) reaper.wake();
+  const reaper = new Reaper(queue);
+  const reaping = new Background(() => reaper.reapChunk(), reapingPauseMs);
+  if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 
   /** A newer version may have migrated the file since it was opened. */
@@ -109,6 +122,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     while (pendingOf(snapshots).length > 0) {
       const unit = await queue.begin();
       let line: string | undefined;
+      unit.changes.ofEverything();
       try {
         line = unit.run('storage', (connection) => applyNextMigration(connection, databaseMigrations));
       } catch (error) {
@@ -123,7 +137,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
   }
 
   async function close(): Promise<void> {
-    await reaper.stop();
+    await reaping.stop();
     await queue.close();
     await checkpoints.close();
     await log?.close();
@@ -148,9 +162,9 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
       throw new Error('the transaction belongs to another database');
     },
-    announceDoomed: () => reaper.wake(),
+    announceDoomed: () => reaping.wake(),
     async reapAll() {
-      while (await reapChunk(queue));
+      while (await reaper.reapChunk());
     },
     async initializeSchema({ dryRun }) {
       requireKnown();

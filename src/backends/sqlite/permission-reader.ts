@@ -13,12 +13,15 @@ import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { walkPage } from '../sql/walk-page.ts';
+import { readObjectsAfter } from './permission-walk.ts';
 import type { Steps } from '../../base/steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
 const boundPerStatement = 16;
 /** Objects whose entries are read without a pause. */
 const objectsPerStep = 500;
+/** As a limit: none. */
+const allRows = -1;
 
 export class SqlitePermissionReader implements PermissionReader {
   protected readonly access: Access;
@@ -54,12 +57,7 @@ export class SqlitePermissionReader implements PermissionReader {
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
-    const among = JSON.stringify(principals);
-    return this.access.run(
-      (connection) =>
-        isAnyEntry(connection, bound, 'e.principal IN (SELECT value FROM json_each(?))', among) ||
-        (memberOf !== undefined && isAnyEntry(connection, bound, isGiven, memberOf)),
-    );
+    return this.access.run((connection) => findGrant(connection, { principals, bound, memberOf }));
   }
 
   getAccessibleObjects(
@@ -105,43 +103,6 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 }
 
-/** Objects with entries after one, by folder and then by name. Folders that nothing is left in are passed over. */
-function* readObjectsAfter(
-  connection: Connection,
-  after: string | undefined,
-  limit: number,
-): Steps<readonly ObjectEntries[]> {
-  const start = after === undefined ? undefined : splitObjectId(after);
-  const names = 'SELECT DISTINCT name FROM entries WHERE folder = ? AND name > ? ORDER BY name LIMIT ?';
-  const allNames = 'SELECT DISTINCT name FROM entries WHERE folder = ? ORDER BY name LIMIT ?';
-  const found: string[] = [];
-  let last: string | undefined;
-  for (;;) {
-    const folders: readonly [number, string][] =
-      last === undefined
-        ? connection.all(
-            'SELECT folder, uri FROM folders WHERE uri >= ? ORDER BY uri LIMIT ?',
-            start?.folder ?? '',
-            objectsPerStep,
-          )
-        : connection.all('SELECT folder, uri FROM folders WHERE uri > ? ORDER BY uri LIMIT ?', last, objectsPerStep);
-    for (const [folder, uri] of folders) {
-      const wanted = limit - found.length;
-      if (wanted <= 0) break;
-      const rows =
-        start !== undefined && uri === start.folder
-          ? connection.all<[string]>(names, folder, start.name, wanted)
-          : connection.all<[string]>(allNames, folder, wanted);
-      for (const [name] of rows) found.push(uri + name);
-      last = uri;
-    }
-    if (found.length >= limit || folders.length < objectsPerStep) break;
-    yield;
-  }
-  const permissions = yield* readManyEntries(connection, found, undefined);
-  return found.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
-}
-
 function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPermission[])[] {
   if (bound.length <= boundPerStatement) return bound.length === 0 ? [] : [bound];
   const chunks: (readonly BoundPermission[])[] = [];
@@ -151,8 +112,24 @@ function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPe
   return chunks;
 }
 
+/** What `checkPermission` is asked. */
+export interface PermissionQuestion {
+  readonly principals: readonly string[];
+  readonly bound: readonly BoundPermission[];
+  readonly memberOf: string | undefined;
+}
+
+/** Whether an entry grants what is asked. */
+export function findGrant(connection: Connection, { principals, bound, memberOf }: PermissionQuestion): boolean {
+  const among = JSON.stringify(principals);
+  return (
+    isAnyEntry(connection, bound, 'e.principal IN (SELECT value FROM json_each(?))', among) ||
+    (memberOf !== undefined && isAnyEntry(connection, bound, isGiven, memberOf))
+  );
+}
+
 /** The principals that count for a user. */
-function readPrincipals(connection: Connection, userId: string): readonly string[] {
+export function readPrincipals(connection: Connection, userId: string): readonly string[] {
   const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
   return connection.all<[string]>(sql, userId).map(([principal]) => principal);
 }
@@ -204,18 +181,35 @@ function* readManyEntries(
 }
 
 /** The existing entries of one object. */
-function readEntries(
+export function readEntries(
   connection: Connection,
   objectId: string,
   permissions: readonly string[] | undefined,
 ): ObjectPermissions {
+  return groupEntries(readEntryRows(connection, objectId, allRows), permissions);
+}
+
+/** Permissions and principals in the entries of one object. */
+export function readEntryRows(
+  connection: Connection,
+  objectId: string,
+  limit: number,
+): readonly (readonly [permission: string, principal: string])[] {
   const { folder, name } = splitObjectId(objectId);
-  const rows = connection.all<[string, string]>(
+  return connection.all<[string, string]>(
     `SELECT e.permission, e.principal FROM folders f CROSS JOIN entries e
-    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ?`,
+    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? LIMIT ?`,
     folder,
     name,
+    limit,
   );
+}
+
+/** The entries that rows say, all of them unless permissions are named. */
+export function groupEntries(
+  rows: readonly (readonly [permission: string, principal: string])[],
+  permissions: readonly string[] | undefined,
+): ObjectPermissions {
   const entries = new Map<string, string[]>();
   for (const [permission, principal] of rows) {
     if (permissions !== undefined && !permissions.includes(permission)) continue;

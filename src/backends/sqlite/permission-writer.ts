@@ -1,7 +1,14 @@
 // The writing half of the permission contract, inside a unit of work.
-import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
-import type { Access } from './access.ts';
+import type {
+  BoundPermission,
+  ObjectEntries,
+  ObjectPermissions,
+  PermissionWriter,
+} from '../../contracts/permission.ts';
+import type { UnitAccess } from './access.ts';
 import type { Connection } from './connection.ts';
+import { grantAll } from './grant-all.ts';
+import type { Changes } from './memory.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
@@ -15,15 +22,19 @@ interface Answer {
 }
 
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
+  readonly #changes: Changes;
   readonly #announceDoomed: () => void;
   /**
    * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
    * it lasts; what it changes itself is forgotten.
    */
   readonly #answers = new Map<string, Answer>();
+  /** The folder that was written to last: what is created together lies together, mostly. */
+  #last: { readonly uri: string; readonly folder: number } | undefined;
 
-  constructor(access: Access, announceDoomed: () => void) {
+  constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
+    this.#changes = access.changes;
     this.#announceDoomed = announceDoomed;
   }
 
@@ -42,18 +53,22 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#changes.ofPrincipals(userId);
     return this.#run('INSERT OR IGNORE INTO user_principals (user_id, principal) VALUES (?, ?)', userId, principal);
   }
 
   removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#changes.ofPrincipals(userId);
     return this.#run('DELETE FROM user_principals WHERE user_id = ? AND principal = ?', userId, principal);
   }
 
   removePrincipal(principal: string): Promise<void> {
+    this.#changes.ofEverything();
     return this.#run('DELETE FROM user_principals WHERE principal = ?', principal);
   }
 
   removePrincipalsBelow(prefix: string): Promise<void> {
+    this.#changes.ofEverything();
     const { low, high } = rangeOfPrefix(prefix);
     return high === undefined
       ? this.#run('DELETE FROM user_principals WHERE principal >= ?', low)
@@ -62,6 +77,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
     this.#answers.clear();
+    this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
       grant(connection, ensureFolder(connection, folder), name, permission, principal);
@@ -69,6 +85,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#changes.ofEntries(objectId);
     const { folder, name } = splitObjectId(objectId);
     return this.#run(
       `DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?)
@@ -81,21 +98,18 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipalFromAces(principal: string): Promise<void> {
+    this.#changes.ofEverything();
     return this.#run('DELETE FROM entries WHERE principal = ?', principal);
   }
 
-  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
+  addToAces(entries: readonly ObjectEntries[]): Promise<void> {
     this.#answers.clear();
+    for (const { objectId } of entries) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        for (const [index, { objectId, permissions }] of entries.entries()) {
-          if (index > 0 && index % objectsPerStep === 0) yield;
-          const { folder: uri, name } = splitObjectId(objectId);
-          for (const [permission, principals] of Object.entries(permissions)) {
-            if (principals.length === 0) continue;
-            const folder = ensureFolder(connection, uri);
-            for (const principal of principals) grant(connection, folder, name, permission, principal);
-          }
+        for (let start = 0; start < entries.length; start += objectsPerStep) {
+          if (start > 0) yield;
+          grantAll(connection, entries.slice(start, start + objectsPerStep), ensureFolder);
         }
       })
       .finally(() => this.#answers.clear());
@@ -105,9 +119,10 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const [question, { bound }] of this.#answers) {
       if (bound.some((entry) => entry.objectId === objectId)) this.#answers.delete(question);
     }
+    this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder: uri, name } = splitObjectId(objectId);
-      let folder = findFolder(connection, uri);
+      let folder = this.#findFolder(connection, uri);
       for (const [permission, principals] of Object.entries(permissions)) {
         if (folder !== undefined) {
           connection.run(
@@ -126,6 +141,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
     this.#answers.clear();
+    for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
         for (const [index, objectId] of objectIds.entries()) {
@@ -144,6 +160,8 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
   deletePermissionsBelow(uri: string): Promise<void> {
     this.#answers.clear();
+    this.#last = undefined;
+    this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
       const doomed = connection.run(
@@ -159,11 +177,20 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   flush(): Promise<void> {
     this.#answers.clear();
+    this.#last = undefined;
+    this.#changes.ofEverything();
     return this.access.run((connection) => {
       for (const table of ['entries', 'folders', 'doomed_folders', 'user_principals']) {
         connection.run(`DELETE FROM ${table}`);
       }
     });
+  }
+
+  #findFolder(connection: Connection, uri: string): number | undefined {
+    if (this.#last?.uri === uri) return this.#last.folder;
+    const folder = findFolder(connection, uri);
+    if (folder !== undefined) this.#last = { uri, folder };
+    return folder;
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {

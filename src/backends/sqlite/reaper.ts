@@ -3,23 +3,44 @@
 import type { Connection } from './connection.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
-/** Rows deleted in one unit of work. */
-const chunkRows = 500;
+/** Rows deleted in the first unit of work; the others delete as many as the time they take allows. */
+const firstRows = 250;
+const fewestRows = 50;
+const mostRows = 5000;
+/** How long everybody else waits for a unit. */
+const chunkMs = 4;
 
-/** Deletes one chunk; returns whether more is left. */
-export async function reapChunk(queue: WriterQueue): Promise<boolean> {
-  const unit = await queue.begin('background');
-  try {
-    const more = unit.run('storage', deleteChunk);
-    await unit.commit();
-    return more;
-  } catch (error) {
-    await unit.rollback();
-    throw error;
+export class Reaper {
+  readonly #queue: WriterQueue;
+  #rows = firstRows;
+
+  constructor(queue: WriterQueue) {
+    this.#queue = queue;
+  }
+
+  /** Deletes one chunk; returns whether more is left. */
+  async reapChunk(): Promise<boolean> {
+    const unit = await this.#queue.begin('background');
+    try {
+      const startedAt = performance.now();
+      const more = unit.run('storage', (connection) => deleteChunk(connection, this.#rows));
+      this.#rows = nextRows(this.#rows, performance.now() - startedAt);
+      await unit.commit();
+      return more;
+    } catch (error) {
+      await unit.rollback();
+      throw error;
+    }
   }
 }
 
-function deleteChunk(connection: Connection): boolean {
+/** How many rows take the time of a chunk, going by what so many have taken; it does not grow faster than by half. */
+function nextRows(rows: number, tookMs: number): number {
+  const fitting = Math.round(rows * Math.min(chunkMs / tookMs, 1.5));
+  return Math.max(fewestRows, Math.min(fitting, mostRows));
+}
+
+function deleteChunk(connection: Connection, chunkRows: number): boolean {
   const list = connection.get<[number]>('SELECT list FROM doomed_lists LIMIT 1')?.[0];
   if (list !== undefined) {
     const gone =

@@ -1,6 +1,12 @@
 // Puts entries into a list exactly as they were elsewhere.
 import type { Restoration } from '../../contracts/storage.ts';
-import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import {
+  isTombstone,
+  type ListKey,
+  type StoredEntry,
+  StoredObject,
+  type Tombstone,
+} from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { findList, insertList, updateList } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
@@ -28,30 +34,69 @@ export function* restoreEntries(
   }
   for (let start = 0; start < entries.length; start += entriesPerStep) {
     if (start > 0) yield;
-    restoreStep(connection, list, entries.slice(start, start + entriesPerStep));
+    restoreStep(connection, key, entries.slice(start, start + entriesPerStep));
   }
 }
 
-function restoreStep(connection: Connection, list: number, entries: readonly StoredEntry[]): void {
+function restoreStep(connection: Connection, key: ListKey, entries: readonly StoredEntry[]): void {
+  const row = findList(connection, key)!;
+  const objects = entries.filter((entry) => entry instanceof StoredObject);
+  const tombstones = entries.filter(isTombstone);
   const counts = { live: 0, dead: 0 };
-  let latest = 0;
-  const replacesObjects = isInTheWay(connection, 'objects', list, entries);
-  const replacesTombstones = isInTheWay(connection, 'tombstones', list, entries);
-  for (const entry of entries) {
-    const { id, lastModified } = entry;
-    const inPlace = 'WHERE list = ? AND (id = ? OR last_modified = ?)';
-    if (replacesObjects) counts.live -= connection.run(`DELETE FROM objects ${inPlace}`, list, id, lastModified);
-    if (replacesTombstones) counts.dead -= connection.run(`DELETE FROM tombstones ${inPlace}`, list, id, lastModified);
-    if (isTombstone(entry)) {
-      const sql = 'INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?)';
-      counts.dead += connection.run(sql, list, id, lastModified);
-    } else {
-      const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
-      counts.live += connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(entry.text) ? 1 : 0, entry.text);
-    }
-    latest = Math.max(latest, lastModified);
+  // Objects in the way of objects are noticed when those are stored, and tombstones in the way of tombstones.
+  if (row.dead > 0) counts.dead -= clear(connection, 'tombstones', row.list, objects);
+  if (row.live > 0) counts.live -= clear(connection, 'objects', row.list, tombstones);
+  for (const object of objects) {
+    while (!insertObject(connection, row.list, object))
+      counts.live -= clearPlace(connection, 'objects', row.list, object);
   }
-  updateList(connection, list, latest, counts);
+  for (const tombstone of tombstones) {
+    while (!insertTombstone(connection, row.list, tombstone)) {
+      counts.dead -= clearPlace(connection, 'tombstones', row.list, tombstone);
+    }
+  }
+  counts.live += objects.length;
+  counts.dead += tombstones.length;
+  const latest = entries.reduce((highest, { lastModified }) => Math.max(highest, lastModified), 0);
+  updateList(connection, row.list, latest, counts);
+}
+
+/** Stores an object, unless another one has its id or its timestamp. */
+function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): boolean {
+  const sql = `INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  return connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text) > 0;
+}
+
+/** Stores a tombstone, unless another one has its id or its timestamp. */
+function insertTombstone(connection: Connection, list: number, { id, lastModified }: Tombstone): boolean {
+  const sql = 'INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
+  return connection.run(sql, list, id, lastModified) > 0;
+}
+
+/** Removes what has the ids or timestamps of the entries; returns how many. */
+function clear(
+  connection: Connection,
+  table: 'objects' | 'tombstones',
+  list: number,
+  entries: readonly StoredEntry[],
+): number {
+  if (entries.length === 0 || !isInTheWay(connection, table, list, entries)) return 0;
+  return entries.reduce((sum, entry) => sum + clearPlace(connection, table, list, entry), 0);
+}
+
+/** Removes what has the id or the timestamp of the entry; returns how many. */
+function clearPlace(
+  connection: Connection,
+  table: 'objects' | 'tombstones',
+  list: number,
+  { id, lastModified }: StoredEntry,
+): number {
+  return connection.run(
+    `DELETE FROM ${table} WHERE list = ? AND (id = ? OR last_modified = ?)`,
+    list,
+    id,
+    lastModified,
+  );
 }
 
 /** Whether the table may have something of the ids or timestamps. While a list is being filled it has not, mostly. */

@@ -1,17 +1,33 @@
-// Reads of durable state. Short ones run at once and share a snapshot as long as the event loop does not turn, which
-// saves most of their cost; long ones get a connection of their own, whose snapshot stays while others are served. While a
-// commit is on its way to the disk, reads see what was there before.
+// Reads of durable state. Short ones run at once and share a snapshot as long as the event loop does not turn, and what
+// was remembered from it or from earlier ones that said the same; long ones get a connection of their own, whose snapshot
+// stays while others are served. While a commit is on its way to the disk, reads see what was there before.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
+import type { Changes, Memory } from './memory.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 
 /** Long reads that go on at the same time; more wait for their turn. */
 const maxLongReads = 3;
 
+export interface SnapshotSources {
+  /** Opens a connection that reads. */
+  readonly open: () => Connection;
+  /** The connection of the only writer of this process. */
+  readonly writer: Pick<Connection, 'dataVersion'>;
+  /** What short reads remember. */
+  readonly memory: Memory;
+}
+
 export class Snapshots {
   readonly #open: () => Connection;
+  readonly #writer: Pick<Connection, 'dataVersion'>;
+  readonly #memory: Memory;
   readonly #short: Connection;
+  /** The version of the data in the shared snapshot: another one when anybody has committed, our own writer included. */
+  #seen: number | undefined;
+  /** That of the writer: another one when anybody else has committed. All that it counts is in the snapshot of `#seen`. */
+  #foreign: number | undefined;
   readonly #free: Connection[] = [];
   readonly #waiting: ((connection: Connection) => void)[] = [];
   #longConnections = 0;
@@ -26,40 +42,51 @@ export class Snapshots {
   readonly #held: (() => void)[] = [];
   #failure: BackendUnavailable | undefined;
 
-  constructor(open: () => Connection) {
+  constructor({ open, writer, memory }: SnapshotSources) {
     this.#open = open;
+    this.#writer = writer;
+    this.#memory = memory;
     this.#short = open();
   }
 
-  /** Runs an operation without interruption, in one snapshot. */
-  run<T>(backend: BackendName, operation: (connection: Connection) => T): T {
+  /** Runs an operation without interruption, in one snapshot, with what is remembered of it. */
+  run<T>(backend: BackendName, operation: (connection: Connection, memory: Memory) => T): T {
     this.#requireUsable(backend);
     return translating(backend, () => {
-      if (!this.#short.inTransaction) this.#short.run('BEGIN');
+      if (!this.#short.inTransaction) this.#begin();
       this.#turnEnd ??= setImmediate(() => {
         this.#turnEnd = undefined;
         this.#refresh();
       });
-      return operation(this.#short);
+      return operation(this.#short, this.#memory);
     });
   }
 
-  /** Runs all steps in one snapshot. A read that yields is a long one and is started anew where it may pause. */
-  async read<T>(backend: BackendName, read: (connection: Connection) => Steps<T>): Promise<T> {
-    const first = this.run(backend, (connection) => read(connection).next());
-    return first.done === true ? first.value : this.#readLong(backend, read);
+  /**
+   * Runs all steps in one snapshot. A read that yields is a long one and is started anew where it may pause, without memory:
+   * its snapshot is one of its own.
+   */
+  async read<T>(
+    backend: BackendName,
+    read: (connection: Connection, memory: Memory | undefined) => Steps<T>,
+  ): Promise<T> {
+    const first = this.run(backend, (connection, memory) => read(connection, memory).next());
+    return first.done === true ? first.value : this.#readLong(backend, (connection) => read(connection, undefined));
   }
 
   /** Keeps reads from seeing what is committed from now on, until `release`. */
   hold(): void {
-    if (!this.#short.inTransaction) this.#short.run('BEGIN');
-    // BEGIN alone takes no snapshot.
-    this.#short.get('SELECT 1 FROM sqlite_schema LIMIT 1');
+    if (!this.#short.inTransaction) this.#begin();
     this.#isHeld = true;
   }
 
-  /** Lets the next read see everything that has been committed. */
-  release(): void {
+  /** Lets the next read see everything that has been committed, and forgets what it has changed. */
+  release(changes: Changes): void {
+    this.#memory.forget(changes);
+    this.#letGo();
+  }
+
+  #letGo(): void {
     this.#isHeld = false;
     this.#refresh();
     for (const go of this.#held.splice(0)) go();
@@ -68,7 +95,37 @@ export class Snapshots {
   /** Refuses all reads from now on: what was committed last may be lost, and must not be seen before that is known. */
   fail(failure: BackendUnavailable): void {
     this.#failure = failure;
-    this.release();
+    this.#letGo();
+  }
+
+  /** Opens the shared snapshot, and sees to it that nothing is remembered that is not true in it. */
+  #begin(): void {
+    try {
+      const version = this.#takeSnapshot();
+      if (version === this.#seen) return;
+      // What our own writer has committed since the last snapshot was forgotten on release. Looking at it now tells of
+      // everybody else who has committed before this snapshot, and maybe of some who came later.
+      const foreign = this.#writer.dataVersion;
+      if (foreign === this.#foreign) {
+        this.#seen = version;
+        return;
+      }
+      this.#memory.forgetAll();
+      // Those who came later have to be in the snapshot, for they will not be told of again.
+      this.#short.run('COMMIT');
+      this.#seen = this.#takeSnapshot();
+      this.#foreign = foreign;
+    } catch (error) {
+      // Else the next read would take the snapshot for one that has been looked at.
+      if (this.#short.inTransaction) this.#short.run('COMMIT');
+      throw error;
+    }
+  }
+
+  /** BEGIN alone takes no snapshot: reading the version does. */
+  #takeSnapshot(): number {
+    this.#short.run('BEGIN');
+    return this.#short.dataVersion;
   }
 
   #refresh(): void {
@@ -82,7 +139,7 @@ export class Snapshots {
 
   /** Refuses new reads, waits for long ones and closes the connections. */
   async close(): Promise<void> {
-    this.release();
+    this.#letGo();
     this.#closed = true;
     if (this.#longReads > 0) {
       await new Promise<void>((resolve) => {

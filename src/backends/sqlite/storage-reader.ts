@@ -17,24 +17,15 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.access.run((connection) => {
-      const row = connection.get<[number, string]>(
-        `SELECT o.last_modified, o.data FROM lists l CROSS JOIN objects o
-        WHERE l.kind = ? AND l.parent = ? AND o.list = l.list AND o.id = ?`,
-        list.kind,
-        list.parent,
-        id,
-      );
-      return row === undefined ? undefined : new StoredObject(id, row[0], row[1]);
-    });
+    return this.access.run((connection) => readObject(connection, list, id));
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.access.read((connection) => readPage(connection, list, query));
+    return this.access.read((connection) => readPage(connection, findList(connection, list), query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
-    return this.access.read((connection) => readCount(connection, list, selection));
+    return this.access.read((connection) => readCount(connection, findList(connection, list), selection));
   }
 
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
@@ -66,20 +57,28 @@ export class SqliteStorageReader implements StorageReader {
   }
 }
 
-function* readPage(connection: Connection, list: ListKey, query: PageQuery): Steps<Page> {
-  const row = findList(connection, list);
+/** The live object, `undefined` when there is none. */
+export function readObject(connection: Connection, { kind, parent }: ListKey, id: string): StoredObject | undefined {
+  const row = connection.get<[number, string]>(
+    `SELECT o.last_modified, o.data FROM lists l CROSS JOIN objects o
+    WHERE l.kind = ? AND l.parent = ? AND o.list = l.list AND o.id = ?`,
+    kind,
+    parent,
+    id,
+  );
+  return row === undefined ? undefined : new StoredObject(id, row[0], row[1]);
+}
+
+/** One page of a list that may not be there. */
+export function* readPage(connection: Connection, row: ListRow | undefined, query: PageQuery): Steps<Page> {
   if (row === undefined) return { timestamp: undefined, entries: [], more: false };
   const page = yield* selectPage(connection, row, query, query.includeDeleted === true);
   return { timestamp: row.clock, ...page };
 }
 
-function* readCount(connection: Connection, list: ListKey, selection: Selection): Steps<number> {
-  const row = findList(connection, list);
-  return row === undefined ? 0 : yield* countSelected(connection, row, selection);
-}
-
-/** How many entries are selected; without filters and ids the list's row knows. */
-function* countSelected(connection: Connection, row: ListRow, selection: Selection): Steps<number> {
+/** How many entries of a list that may not be there are selected; without filters and ids its row knows. */
+export function* readCount(connection: Connection, row: ListRow | undefined, selection: Selection): Steps<number> {
+  if (row === undefined) return 0;
   const includeDeleted = selection.includeDeleted === true;
   if (selection.filters.length === 0 && selection.ids === undefined) return row.live + (includeDeleted ? row.dead : 0);
   const compiled = compileSelection(row, selection, includeDeleted);

@@ -12,11 +12,12 @@ import type {
 } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import type { Access } from './access.ts';
+import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
 import { isTaken } from './errors.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
+import { keyOfObject, type Changes } from './memory.ts';
 import { selectPage } from './page.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { restoreEntries } from './restore.ts';
@@ -33,7 +34,10 @@ interface Found {
   readonly tombstone: Tombstone | undefined;
 }
 
+const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
+
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
+  readonly #changes: Changes;
   readonly #clock: Clock;
   readonly #announceDoomed: () => void;
   /**
@@ -42,21 +46,25 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
    */
   readonly #held = new Map<string, Promise<StoredObject | undefined>>();
 
-  constructor(access: Access, clock: Clock, announceDoomed: () => void) {
+  /** The list that the unit has looked at or written to last, as it is now: most units write to one. */
+  #last: { readonly list: ListKey; readonly row: ListRow } | undefined;
+
+  constructor(access: UnitAccess, clock: Clock, announceDoomed: () => void) {
     super(access);
+    this.#changes = access.changes;
     this.#clock = clock;
     this.#announceDoomed = announceDoomed;
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.#held.get(heldKey(list, id)) ?? super.get(list, id);
+    return this.#held.get(keyOfObject(list, id)) ?? super.get(list, id);
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */
   lock(list: ListKey, id?: string): Promise<LockedState> {
     return this.access.run((connection) => {
       if (id === undefined) {
-        const timestamp = findList(connection, list)?.clock;
+        const timestamp = this.#findList(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
       }
       const { list: row, object, tombstone } = find(connection, list, id);
@@ -67,11 +75,13 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   /** Nothing to hold: while the unit lasts nobody else deletes. */
   hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const object = this.get(list, id);
-    this.#held.set(heldKey(list, id), object);
+    this.#held.set(keyOfObject(list, id), object);
     return object;
   }
 
   touch(list: ListKey): Promise<number> {
+    this.#last = undefined;
+    this.#changes.ofList(list);
     return this.access.run(
       (connection) => (findList(connection, list) ?? insertList(connection, list, this.#clock.now())).clock,
     );
@@ -84,20 +94,23 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     lastModified?: number,
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<StoredObject> {
-    this.#held.delete(heldKey(list, id));
+    this.#changing(list, id);
     return this.access.run((connection) => {
-      const found = isFresh ? findListOnly(connection, list) : find(connection, list, id);
+      const found = isFresh
+        ? { list: this.#findList(connection, list), object: undefined, tombstone: undefined }
+        : find(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
   }
 
   async createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
+    this.#changes.ofList(list);
     return this.#inSteps((connection) => this.#putAll(connection, list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    this.#held.clear();
+    this.#changing(list, id);
     return this.access.run((connection) =>
       this.#put(connection, list, find(connection, list, id), id, text, lastModified),
     );
@@ -108,7 +121,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    this.#held.clear();
+    this.#changing(list, id);
+    this.#last = undefined;
     const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = find(connection, list, id);
@@ -124,11 +138,14 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    return this.#inSteps((connection) => deletePage(connection, list, query, this.#clock));
+    this.#changes.ofList(list);
+    return this.#inSteps((connection) =>
+      deletePage(connection, list, query, { clock: this.#clock, changes: this.#changes }),
+    );
   }
 
   deleteChildren(uri: string): Promise<void> {
-    this.#held.clear();
+    this.#changingEverything();
     return this.access.run((connection) => {
       const now = this.#clock.now();
       // A list without timestamps left must not keep its parent from being deleted.
@@ -138,26 +155,54 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
+    this.#changingEverything();
     return this.access.read((connection) => purgeTombstones(connection, options));
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    return this.#inSteps((connection) => trimList(connection, list, selection, maxObjects));
+    this.#changes.ofList(list);
+    const changing = (id: string): void => this.#changes.ofObject(list, id);
+    return this.#inSteps((connection) => trimList(connection, list, selection, { maxObjects, changing }));
   }
 
   restore(list: ListKey, restoration: Restoration): Promise<void> {
+    // Others may have to make room for the timestamps.
+    this.#changingEverything();
     return this.#inSteps((connection) => restoreEntries(connection, list, restoration));
   }
 
   flush(): Promise<void> {
-    this.#held.clear();
+    this.#changingEverything();
     return this.access.run(flushStorage);
+  }
+
+  #changing(list: ListKey, id: string): void {
+    if (this.#held.size > 0) this.#held.delete(keyOfObject(list, id));
+    this.#changes.ofObject(list, id);
+  }
+
+  #changingEverything(): void {
+    this.#forget();
+    this.#changes.ofEverything();
   }
 
   /** What is asked for between two steps may be changed by a later one. */
   #inSteps<T>(write: (connection: Connection) => Steps<T>): Promise<T> {
+    this.#forget();
+    return this.access.read(write).finally(() => this.#forget());
+  }
+
+  #forget(): void {
     this.#held.clear();
-    return this.access.read(write).finally(() => this.#held.clear());
+    this.#last = undefined;
+  }
+
+  #findList(connection: Connection, list: ListKey): ListRow | undefined {
+    const last = this.#last;
+    if (last?.list.kind === list.kind && last.list.parent === list.parent) return last.row;
+    const row = findList(connection, list);
+    if (row !== undefined) this.#last = { list, row };
+    return row;
   }
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
@@ -188,9 +233,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     text: string,
     given: number | undefined,
   ): StoredObject {
+    this.#last = undefined;
     const lastModified =
       found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
-    const { list } = found.list ?? insertList(connection, key, lastModified);
+    const row = found.list ?? insertList(connection, key, lastModified);
+    const { list } = row;
     const object = new StoredObject(id, lastModified, text);
     if (found.object === undefined) insertObject(connection, list, object);
     else {
@@ -200,10 +247,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     if (found.tombstone !== undefined) {
       connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
     }
-    updateList(connection, list, lastModified, {
-      live: found.object === undefined ? 1 : 0,
-      dead: found.tombstone === undefined ? 0 : -1,
-    });
+    const live = found.object === undefined ? 1 : 0;
+    const dead = found.tombstone === undefined ? 0 : -1;
+    updateList(connection, list, lastModified, { live, dead });
+    const clock = Math.max(row.clock, lastModified);
+    this.#last = { list: key, row: { list, clock, live: row.live + live, dead: row.dead + dead } };
     return object;
   }
 
@@ -228,7 +276,7 @@ function* deletePage(
   connection: Connection,
   key: ListKey,
   query: PageQuery,
-  clock: Clock,
+  { clock, changes }: { readonly clock: Clock; readonly changes: Changes },
 ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
   const row = findList(connection, key);
   if (row === undefined) return { deletions: [], more: false };
@@ -242,6 +290,7 @@ function* deletePage(
     for (const old of entries.slice(start, start + objectsPerStep)) {
       if (!(old instanceof StoredObject)) continue;
       const next = nextAfter(lastModified, now);
+      changes.ofObject(key, old.id);
       // Another operation of the same unit of work may have deleted it meanwhile.
       if (!removeObject(connection, row.list, old.id, next)) continue;
       lastModified = next;
@@ -279,15 +328,6 @@ function insertObject(connection: Connection, list: number, { id, lastModified, 
   }
 }
 
-function heldKey({ kind, parent }: ListKey, id: string): string {
-  return JSON.stringify([kind, parent, id]);
-}
-
-/** For a new object whose id is taken to be free. */
-function findListOnly(connection: Connection, key: ListKey): Found {
-  return { list: findList(connection, key), object: undefined, tombstone: undefined };
-}
-
 function find(connection: Connection, { kind, parent }: ListKey, id: string): Found {
   const row = connection.get<
     [
@@ -309,7 +349,7 @@ function find(connection: Connection, { kind, parent }: ListKey, id: string): Fo
     kind,
     parent,
   );
-  if (row === undefined) return { list: undefined, object: undefined, tombstone: undefined };
+  if (row === undefined) return nothing;
   const [list, clock, live, dead, modified, data, deleted] = row;
   return {
     list: { list, clock, live, dead },

@@ -6,6 +6,7 @@ import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
+import type { Changes } from './memory.ts';
 
 export interface WriterQueueOptions {
   /** Units after which a group is committed although more are waiting. */
@@ -25,7 +26,7 @@ export interface CommitHooks {
   /** Makes it durable, where COMMIT itself does not. The next group is committed after that. */
   readonly flush?: (() => Promise<void>) | undefined;
   /** When the group is durable, or lost. Not when a flush has failed and nobody knows. */
-  readonly settled?: () => void;
+  readonly settled?: (changes: Changes) => void;
 }
 
 /** `background` work is let through when nothing else waits, or after so many turns of others. */
@@ -56,6 +57,11 @@ export class WriterUnit implements Transaction {
 
   belongsTo(queue: WriterQueue): boolean {
     return this.#queue === queue;
+  }
+
+  /** Where the unit notes what it is going to change. */
+  get changes(): Changes {
+    return this.#group.changes;
   }
 
   /** Runs one operation on the writer connection, as part of this unit. */
@@ -300,7 +306,7 @@ export class WriterQueue {
 
   #settle(group: CommitGroup): void {
     group.succeed();
-    this.#hooks.settled?.();
+    this.#hooks.settled?.(group.changes);
   }
 
   /** Nothing can be undone here any more: what the disk holds is found out by the next start. */

@@ -9,6 +9,7 @@ import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { formatSeconds, Progress } from '../progress.ts';
 import { complain, say } from '../terminal.ts';
+import { importFileCommand } from './import-file.ts';
 
 interface ImportCommandOptions extends CommonOptions {
   readonly from?: string;
@@ -82,7 +83,10 @@ export function importCommand(): Command {
       await importKinto(command.optsWithGlobals<ImportCommandOptions>());
     });
   withCommonOptions(kinto).helpOption('-h, --help', 'tell about this command').exitOverride();
-  return new Command('import').description('bring data over from another server').addCommand(kinto);
+  return new Command('import')
+    .description('bring data over from another server, or from a file')
+    .addCommand(importFileCommand())
+    .addCommand(kinto);
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

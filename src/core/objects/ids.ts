@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface IdGenerator {
-  /** A new id, unpredictable. */
+  /** A new id that nobody can guess. */
   generate(): string;
   /** Whether the whole id has the accepted form. Length is limited elsewhere. */
   match(id: string): boolean;
@@ -33,10 +33,19 @@ function generateName(): string {
   return text;
 }
 
+/**
+ * In the form of UUIDs of version 4, but the first 48 bits are the time, so that ids which are made one after the other stand
+ * together in the indexes of databases. The other 74 bits are random.
+ */
+function generateUuid(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}${randomUUID().slice(13)}`;
+}
+
 const generators: ReadonlyMap<string, IdGenerator> = new Map([
-  ['UUID4', { generate: randomUUID, match: (id: string) => uuid.test(id), isUnique: true }],
+  ['UUID4', { generate: generateUuid, match: (id: string) => uuid.test(id), isUnique: true }],
   ['NameGenerator', { generate: generateName, match: (id: string) => name.test(id) }],
-  ['RelaxedUUID', { generate: randomUUID, match: (id: string) => name.test(id), isUnique: true }],
+  ['RelaxedUUID', { generate: generateUuid, match: (id: string) => name.test(id), isUnique: true }],
   ['AccountIdGenerator', { generate: generateName, match: (id: string) => accountName.test(id) }],
 ]);
 

@@ -5,6 +5,7 @@ import type {
   Observation,
   Observer,
   OperationObservation,
+  Overload,
   RequestObservation,
 } from '../../contracts/observer.ts';
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
@@ -39,6 +40,8 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
         }
         case 'retry':
           return sink.count('transaction_retries', none);
+        case 'overload':
+          return sink.count('requests_refused', overloads[observation.reason]);
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
         case 'refusal':
@@ -52,6 +55,10 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
 // Labels that come often are the same object each time, by which a sink may know them.
 const none: Labels = {};
 const authenticate: Labels = { method: 'authenticate' };
+const overloads: Readonly<Record<Overload, Labels>> = {
+  requests: { reason: 'requests' },
+  delay: { reason: 'delay' },
+};
 
 interface RequestLabels {
   readonly withStatus: Labels;

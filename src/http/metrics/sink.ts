@@ -40,5 +40,6 @@ const helps: Readonly<Record<string, string>> = {
   batch_entries: 'Entries of batches, by their answers.',
   cache_hits: 'Keys that were found in the cache.',
   cache_misses: 'Keys that were not found in the cache.',
+  requests_refused: 'Requests that were refused because the process has too much to do, by what it has too much of.',
   transaction_retries: 'Requests that were run again because they lost a race in the database.',
 };

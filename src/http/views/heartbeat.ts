@@ -37,6 +37,7 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       path: '/__heartbeat__',
       isResource: false,
       ignoresCaller: true,
+      isForOperators: true,
       operations: forReading('__heartbeat__', check),
     },
     {
@@ -44,6 +45,7 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       path: '/__lbheartbeat__',
       isResource: false,
       ignoresCaller: true,
+      isVital: true,
       operations: forReading('__lbheartbeat__', alive),
     },
   ];

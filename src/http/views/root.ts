@@ -35,7 +35,7 @@ export interface RootOptions {
 
 export function rootEndpoint(options: RootOptions): Endpoint {
   const handle = async ({ request, caller }: Pick<Context, 'request' | 'caller'>): Promise<ServiceResponse> =>
-    jsonResponse(200, await describe(options, request.origin, caller), rootCaching(options));
+    jsonResponse(200, await describe(options, request.origin, caller), rootCaching(options, caller));
   return {
     name: 'hello',
     path: '/',
@@ -44,8 +44,12 @@ export function rootEndpoint(options: RootOptions): Endpoint {
   };
 }
 
-function rootCaching({ isReadonly, cacheSeconds }: RootOptions): Record<string, string> {
-  return isReadonly ? cacheHeaders(cacheSeconds) : {};
+function rootCaching({ isReadonly, cacheSeconds }: RootOptions, { userId }: Caller): Record<string, string> {
+  if (!isReadonly) return {};
+  const headers = cacheHeaders(cacheSeconds);
+  // The view tells callers who they are, so what one of them was told is for nobody else.
+  if (userId === undefined) return { ...headers, Vary: 'Authorization' };
+  return { ...headers, 'Cache-Control': `private, ${headers['Cache-Control']}` };
 }
 
 async function describe(options: RootOptions, origin: string, caller: Caller): Promise<JsonObject> {

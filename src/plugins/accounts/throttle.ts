@@ -4,7 +4,7 @@
 // Whoever tries to guess must not be able to lock the owner out: addresses from which an account was used before have
 // a count of their own with it, which attempts from elsewhere do not touch.
 import type { CacheBackend } from '../../contracts/cache.ts';
-import { addressGroup } from './address-group.ts';
+import { addressGroup } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
 
 export interface ThrottleOptions {

@@ -13,7 +13,7 @@ import { timestampHeaders } from '../../engine/respond.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
 import { digest, type OneTimeTexts } from './account-cache.ts';
-import { addressGroup } from './address-group.ts';
+import { addressGroup } from '../../http/address-group.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
 
 export interface ValidationOptions {

@@ -69,6 +69,7 @@ export const admin = definePlugin({
           path: '/admin',
           isResource: false,
           ignoresCaller: true,
+          isForOperators: true,
           operations: forReading('admin', redirect),
         },
         {
@@ -76,6 +77,7 @@ export const admin = definePlugin({
           path: '/admin/{*}',
           isResource: false,
           ignoresCaller: true,
+          isForOperators: true,
           operations: forReading('admin_file', serve),
         },
       ],

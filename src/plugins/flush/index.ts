@@ -18,6 +18,7 @@ export const flush = definePlugin({
           name: 'flush',
           path: '/__flush__',
           isResource: false,
+          isForOperators: true,
           operations: {
             POST: {
               id: 'create_flush',

@@ -54,6 +54,7 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
         path: '/__metrics__',
         isResource: false,
         ignoresCaller: true,
+        isForOperators: true,
         operations: forReading('__metrics__', handle),
       },
     ],

@@ -69,6 +69,11 @@ export const backendSettings = {
     'Text before the names of all keys in Redis. Services that share a server need different ones.',
     { default: 'coffer:' },
   ),
+  sqlite_memory_mb: setting(
+    integer({ min: 0 }),
+    'Megabytes, about, of what was read last from SQLite that are kept to answer the same again without asking it; 0: none. What changes is read again, whoever changes it.',
+    { default: 32 },
+  ),
   sqlite_synchronous: setting(
     choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
     'How hard SQLite makes sure that writes reach the disk. With FULL an answered write survives a power loss.',

@@ -1,89 +1,25 @@
 // Copies between all backends: each of them as source and as target, of whatever a store can hold.
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStores, type OpenStores } from '../../../src/app/backends.ts';
+import type { OpenStores } from '../../../src/app/backends.ts';
 import { copyBetween } from '../../../src/app/copy/copy.ts';
 import { inUnit } from '../../../src/app/copy/units.ts';
-import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/objects/stored.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
-import { cloneDatabase } from '../../support/postgresql.ts';
-import { RedisCluster } from '../../support/redis-cluster.ts';
-import { openTestServer } from '../../support/redis.ts';
 import { dumpStores } from './dump.ts';
+import { empty, EveryStore, type Backend } from './every-store.ts';
 import { fill, randomStores, sample } from './random-store.ts';
 
-const backends = ['memory', 'sqlite', 'postgresql', 'redis', 'redis-cluster'] as const;
-type Backend = (typeof backends)[number];
-
-const stores = new Map<Backend, OpenStores>();
-const cleanUps: (() => unknown)[] = [];
+let every: EveryStore;
 
 function storesOf(backend: Backend): OpenStores {
-  return stores.get(backend)!;
-}
-
-async function urlOf(backend: Backend): Promise<string> {
-  switch (backend) {
-    case 'memory':
-      return '';
-    case 'sqlite': {
-      const folder = mkdtempSync(join(tmpdir(), 'coffer-copy-'));
-      cleanUps.push(() => rmSync(folder, { recursive: true }));
-      return `sqlite://${join(folder, 'coffer.sqlite3')}`;
-    }
-    case 'postgresql': {
-      const { url, drop } = await cloneDatabase();
-      cleanUps.push(drop);
-      return url;
-    }
-    case 'redis': {
-      const { url, close } = await openTestServer();
-      cleanUps.push(close);
-      return url;
-    }
-    case 'redis-cluster': {
-      const cluster = await RedisCluster.start();
-      cleanUps.push(() => cluster.remove());
-      return cluster.url;
-    }
-  }
-}
-
-async function open(backend: Backend): Promise<OpenStores> {
-  const name = backend === 'redis-cluster' ? 'redis' : backend;
-  const url = await urlOf(backend);
-  const kinds = ['storage', 'permission'];
-  const place = kinds.flatMap((kind) => [[`${kind}_backend`, name] as const, [`${kind}_url`, url] as const]);
-  const settings = settingsOf({
-    ...Object.fromEntries(place),
-    redis_prefix: `test-${randomUUID()}:`,
-    'multiauth.policies': '',
-  });
-  const opened = await openStores(settings, systemClock);
-  for (const database of opened.databases) await database.initializeSchema({ dryRun: false });
-  return opened;
+  return every.of(backend);
 }
 
 beforeAll(async () => {
-  for (const backend of backends) stores.set(backend, await open(backend));
+  every = await EveryStore.open();
 }, 120_000);
 
-afterAll(async () => {
-  for (const opened of stores.values()) await opened.close();
-  for (const cleanUp of cleanUps.toReversed()) await cleanUp();
-});
-
-async function empty({ storage, permission }: OpenStores): Promise<void> {
-  await inUnit(storage.database, async (transaction) => {
-    await storage.writer(transaction).flush();
-    await permission.writer(transaction).flush();
-  });
-}
+afterAll(() => every.close());
 
 const list: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
 

@@ -185,12 +185,16 @@ test('What a cascade has left is deleted in the background, by any number of pro
   });
   expect(await storage.reader.countAll(list, { filters: [] })).toBe(0);
   expect((await permission.reader.getAccessibleObjects(['zoe'])).size).toBe(0);
-  await Promise.all(processes.map((each) => each.database.reapAll()));
-  const left = await runSql(
-    url,
-    `SELECT (SELECT count(*) FROM coffer_objects) + (SELECT count(*) FROM coffer_tombstones)
-      + (SELECT count(*) FROM coffer_entries) + (SELECT count(*) FROM coffer_doomed_lists)
-      + (SELECT count(*) FROM coffer_doomed_folders)`,
-  );
-  expect(Number(left[0]![0])).toBe(0);
+  const countLeft = async (): Promise<number> => {
+    await Promise.all(processes.map((each) => each.database.reapAll()));
+    const left = await runSql(
+      url,
+      `SELECT (SELECT count(*) FROM coffer_objects) + (SELECT count(*) FROM coffer_tombstones)
+        + (SELECT count(*) FROM coffer_entries) + (SELECT count(*) FROM coffer_doomed_lists)
+        + (SELECT count(*) FROM coffer_doomed_folders)`,
+    );
+    return Number(left[0]![0]);
+  };
+  // A process that was woken by the deletion may be at it already, and others leave it what it holds.
+  await expect.poll(countLeft).toBe(0);
 });

@@ -1,10 +1,11 @@
 // Plans of PostgreSQL's own making: whatever it believes about the tables, objects are found by their ids, and pages by
 // their timestamps, without reading the rest of a list.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import type { PageQuery } from '../../../src/core/query/ast.ts';
+import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
@@ -20,6 +21,8 @@ const entries = Array.from({ length: 3000 }, (_, n) =>
 );
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 10 };
 
+const since = (value: number): Filter => ({ field: lastModifiedField, operator: 'gt', value });
+
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Index Name'?: string;
@@ -34,7 +37,7 @@ function nodesOf(plan: Plan): readonly Plan[] {
 /** The plans of all statements that everyday work prepares on a connection, for any values. */
 async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]>> {
   const { url, drop } = await cloneDatabase();
-  const { database, storage } = openPostgres(systemClock, { url, size: 1, maxOverflow: 0 });
+  const { database, storage, permission } = openPostgres(systemClock, { url, size: 1, maxOverflow: 0 });
   onTestFinished(async () => {
     await database.close();
     await drop();
@@ -60,16 +63,36 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.listAll(long, { ...newest, after: [2000] });
     await writer.get(long, 'e8');
   });
-  const plans = new Map<string, readonly Plan[]>();
-  const access = database.committed('storage');
-  await access.run({ text: 'SET plan_cache_mode = force_generic_plan' }, []);
-  const prepared = await access.run(
-    { text: 'SELECT name, cardinality(parameter_types) FROM pg_prepared_statements' },
-    [],
+  // Several requests at once, by way of the same connection.
+  const objectId = `${long.parent}/records/e`;
+  const bound = [{ objectId, permission: 'read' }];
+  await Promise.all(
+    [1, 2].flatMap((n) => [
+      storage.reader.get(long, `e${n}`),
+      storage.reader.listAll(long, { ...newest, limit: n }),
+      storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
+      permission.reader.checkPermission([`acme:${n}`], bound),
+      permission.reader.checkPermission([`acme:${n}`], bound, `acme:${n}`),
+      permission.reader.getObjectPermissions(`${objectId}${n}`),
+    ]),
   );
-  for (const [name, count] of prepared.rows) {
+  return inUnit(database, (transaction) =>
+    explainAll(database.committed('storage'), database.within(transaction, 'storage')),
+  );
+}
+
+/** The plans of what was prepared on any connection, made on one. */
+async function explainAll(committed: Access, access: Access): Promise<ReadonlyMap<string, readonly Plan[]>> {
+  const ask = { text: 'SELECT name, statement, cardinality(parameter_types) FROM pg_prepared_statements' };
+  // There are two connections, one of which is that of the unit.
+  const known = [await access.run(ask, []), await committed.run(ask, [])].flatMap(({ rows }) => rows);
+  await access.run({ text: 'SET LOCAL plan_cache_mode = force_generic_plan' }, []);
+  const plans = new Map<string, readonly Plan[]>();
+  for (const [name, statement, count] of known) {
+    if (plans.has(name!)) continue;
+    await access.run({ text: `PREPARE "explained ${name}" AS ${statement}` }, []);
     const nulls = Array.from({ length: Number(count) }, () => 'NULL').join();
-    const text = `EXPLAIN (FORMAT JSON) EXECUTE "${name}"${nulls === '' ? '' : `(${nulls})`}`;
+    const text = `EXPLAIN (FORMAT JSON) EXECUTE "explained ${name}"${nulls === '' ? '' : `(${nulls})`}`;
     const [row] = (await access.run({ text }, [])).rows;
     const [{ Plan: plan }] = JSON.parse(row![0]!) as [{ readonly Plan: Plan }];
     plans.set(name!, nodesOf(plan));
@@ -94,9 +117,10 @@ describe.each([
   test('find objects by their ids, and pages by time without sorting', { timeout: 60_000 }, async () => {
     const plans = await plansOf(sql);
     const pages = [...plans.keys()].filter((name) => name.includes('page'));
-    expect(pages).toHaveLength(4);
+    expect(pages).toHaveLength(6);
     const byId = [
       'read-object',
+      'read-object-together',
       'read-entry',
       'insert-objects',
       'update-object',
@@ -113,7 +137,17 @@ describe.each([
       for (const { 'Index Name': index = '', 'Index Cond': condition = '' } of nodes) {
         // What begins with the list alone reads all of it.
         if (/^coffer_(objects|tombstones)_pkey$/.test(index)) expect(condition, name).toMatch(/\bid\b/);
+        if (index.startsWith('coffer_entries')) expect(condition, name).toMatch(/\bname\b/);
       }
+    }
+    // What does not begin with the list, or the folder, reads those of all lists, or folders, of the parent.
+    const byKey = ['read-object-together', 'read-entries-together', 'check-entries-together'];
+    for (const name of [...byKey, 'check-entries-of-member-together']) {
+      const conditions = (plans.get(name) ?? []).flatMap(({ 'Index Name': index = '', 'Index Cond': condition }) =>
+        /^coffer_(objects|entries)/.test(index) ? condition : [],
+      );
+      expect(conditions.length, name).toBeGreaterThan(0);
+      for (const condition of conditions) expect(condition, name).toMatch(/\b(?:list|folder) = /);
     }
     for (const name of [...pages, 'purge-oldest', 'find-holders', 'find-in-the-way']) {
       const nodes = plans.get(name) ?? [];

@@ -1,6 +1,7 @@
 // Reads while a commit is on its way to the disk.
 import { expect, it, onTestFinished } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import { Changes, Memory } from '../../../src/backends/sqlite/memory.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
 import type { Steps } from '../../../src/base/steps.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
@@ -19,7 +20,11 @@ async function openSnapshots(): Promise<Fixture> {
   const path = await temporaryPath();
   const writer = openConnection(path);
   writer.exec('CREATE TABLE items (n INTEGER)');
-  const snapshots = new Snapshots(() => new Connection({ path, synchronous: 'OFF', readOnly: true }));
+  const snapshots = new Snapshots({
+    open: () => new Connection({ path, synchronous: 'OFF', readOnly: true }),
+    writer,
+    memory: new Memory(1_000_000),
+  });
   onTestFinished(() => snapshots.close());
   const select = (connection: Connection): readonly number[] =>
     connection.all<[number]>('SELECT n FROM items').map(([n]) => n);
@@ -51,7 +56,7 @@ it('A short read sees what was there before, in later turns of the event loop to
   await turnOfEventLoop();
   await turnOfEventLoop();
   expect(short()).toEqual([1]);
-  snapshots.release();
+  snapshots.release(new Changes());
   expect(short()).toEqual([1, 2]);
 });
 
@@ -73,7 +78,7 @@ it('A long read waits until the commit is released, and sees it.', async () => {
   await turnOfEventLoop();
   await turnOfEventLoop();
   expect(seen).toBeUndefined();
-  snapshots.release();
+  snapshots.release(new Changes());
   await reading;
   expect(seen).toEqual([1]);
 });

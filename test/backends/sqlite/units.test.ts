@@ -1,7 +1,9 @@
 // What a unit of work remembers of what it has asked: only what is still true.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { openTestDatabase, records } from './temporary.ts';
+import { anyWrite, fill, observe } from './writes.ts';
 
 const collection = { list: { kind: 'collection', parent: '/buckets/b' }, id: 'c' };
 const uri = '/buckets/b/collections/c';
@@ -85,5 +87,23 @@ describe('a permission that was asked for', () => {
         expect([index, await ask()]).toEqual([index, granted]);
       }
     });
+  });
+});
+
+describe('several writes in one unit of work', () => {
+  it('do what they do in a unit of work each', async () => {
+    const [together, apart] = [await openTestDatabase(), await openTestDatabase()];
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyWrite, { maxLength: 8 }), async (writes) => {
+        for (const database of [together, apart]) await fill(database);
+        await together.unit(async (storage, permission) => {
+          // What cannot be done at all, such as a timestamp that is taken, changes nothing.
+          for (const write of writes) await write(storage, permission).catch(() => undefined);
+        });
+        for (const write of writes) await apart.unit(write).catch(() => undefined);
+        expect(await observe(together)).toEqual(await observe(apart));
+      }),
+      { numRuns: 100 },
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findIdGenerator, requireSelfMatching } from '../../../src/core/objects/ids.ts';
 
 describe('id generators', () => {
@@ -15,6 +15,22 @@ describe('id generators', () => {
     expect(findIdGenerator('kinto.views.RelaxedUUID')).toBe(findIdGenerator('RelaxedUUID'));
     expect(findIdGenerator('constructor')).toBeUndefined();
     expect(findIdGenerator('')).toBeUndefined();
+  });
+
+  it.each(['UUID4', 'RelaxedUUID'])('%s makes UUIDs of version 4 that begin with the time and grow with it', (name) => {
+    const { generate } = findIdGenerator(name)!;
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const ids = [0, 1, 0xfff, 0x1000, 1_700_000_000_000, 1_700_000_000_001].map((time) => {
+      vi.useFakeTimers({ now: time });
+      return generate();
+    });
+    expect(ids).toEqual(ids.toSorted());
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(ids[4]).toMatch(/^018bcfe5-6800-/);
+    const ofOneMillisecond = Array.from({ length: 500 }, () => generate().slice(14));
+    expect(new Set(ofOneMillisecond).size).toBe(500);
   });
 
   it('makes short names that start with a letter or a digit', () => {

@@ -1,7 +1,7 @@
 // The small parts of the accounts plugin: hashes, groups of addresses, templates.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressGroup } from '../../../src/plugins/accounts/address-group.ts';
+import { addressGroup } from '../../../src/http/address-group.ts';
 import { fillTemplate, placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from '../../../src/plugins/accounts/scrypt-hash.ts';
 

@@ -1,0 +1,96 @@
+// What do the parts cost that cannot be left out? The server beside one that was written for a single question, with the
+// same HTTP server, driver, headers and log, and without everything that the service is for. Its own ratio to the bare
+// server is what the targets of the other questions can at most come to on this machine.
+import { headers as json, sample, undressed } from './lib/client.mjs';
+import { openSqlite } from './lib/by-hand.mjs';
+import { contest, ratioOf } from './lib/contest.mjs';
+import { attributes, collection, recordId, records } from './lib/data.mjs';
+import { formatCpu, formatRate } from './lib/rows.mjs';
+
+export const title = 'by hand';
+const stored = 1000;
+
+/**
+ * @typedef {import('./lib/workbench.mjs').Workbench} Workbench
+ * @typedef {import('./lib/places.mjs').Place} Place
+ * @typedef {import('./lib/load.mjs').Request} Request
+ *
+ * @typedef {object} Question
+ * @property {string} name
+ * @property {Request[]} requests
+ * @property {Record<string, string>} sql by backend
+ */
+
+const table = 'CREATE TABLE rows (list int NOT NULL, id text NOT NULL, data text NOT NULL, PRIMARY KEY (list, id))';
+
+/** @type {Question[]} */
+const asked = [
+  {
+    name: 'GET one record',
+    requests: Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
+    sql: {
+      sqlite: `SELECT data FROM objects WHERE list = (SELECT list FROM lists WHERE parent = '${collection}' AND kind = 'record') AND id = ?`,
+      postgresql: `SELECT data FROM coffer_objects WHERE parent = '${collection}' AND id = $1`,
+    },
+  },
+  {
+    name: 'POST one record',
+    requests: [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
+    sql: {
+      sqlite: 'INSERT INTO rows VALUES (1, ?, ?)',
+      postgresql: 'INSERT INTO rows VALUES (1, $1, $2)',
+    },
+  },
+];
+
+/** @param {Workbench} bench */
+export async function* run(bench) {
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
+    for (const question of asked) yield await compare(bench, backend, question);
+  }
+}
+
+/** @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend @param {Question} question */
+async function compare(bench, backend, { name, requests, sql }) {
+  const program = await bench.server(backend, { records: stored });
+  const answer = await sample(program.url, requests[0]);
+  const place = await bench.places.create(backend, { records: stored });
+  await makeTable(bench, place);
+  const store = {
+    backend,
+    place: place.settings['storage_url'] ?? '',
+    connections: 20,
+    sql: sql[backend] ?? '',
+  };
+  const handMade = await bench.handMade(place, { answer, store });
+  const bare = await bench.bare(undressed(answer));
+  const load = { requests, headers: json, expected: [answer.status] };
+  const figures = await contest(bench, [
+    { ...load, name: 'ours', program },
+    { ...load, name: 'hand', program: handMade },
+    { ...load, name: 'bare', program: bare },
+  ]);
+  await bench.stopAll();
+  const [ours, hand, nothing] = ['ours', 'hand', 'bare'].map((each) => figures.get(each));
+  if (ours === undefined || hand === undefined || nothing === undefined) throw new Error('a contestant is missing');
+  return {
+    question: `${title}: ${name}`,
+    backend,
+    ours: formatRate(ours.perSecond),
+    beside: `by hand ${formatRate(hand.perSecond)}`,
+    value: ratioOf(ours, hand),
+    latency: ours,
+    cpu: formatCpu(ours, `by hand ${formatCpu(hand)}`),
+    remark: `by hand it is ${ratioOf(hand, nothing).toFixed(2)} of bare`,
+  };
+}
+
+/** @param {Workbench} bench @param {Place} place */
+async function makeTable(bench, { file, database }) {
+  if (database !== undefined) await (await bench.places.postgresql()).query(database, table);
+  if (file !== undefined) {
+    const sqlite = openSqlite(file);
+    await sqlite.run(table);
+    await sqlite.close();
+  }
+}

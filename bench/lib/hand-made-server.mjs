@@ -1,0 +1,107 @@
+// What somebody would write for one purpose only, with the same parts: `node:http`, the driver, a log line for each request,
+// the headers that the protocol wants. It knows no users, permissions, clocks or conditions, so it shows what the parts cost.
+// What it is to do comes over standard input, see HandMade.
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { Pool } from 'pg';
+import { pino } from 'pino';
+
+/**
+ * @typedef {object} HandMade
+ * @property {import('./programs.mjs').Answer} answer status and headers of all answers, and the body of those that are not
+ * looked up
+ * @property {{ backend: import('./places.mjs').Backend, place: string, connections: number, sql: string }} [store]
+ * `sql` takes an id and finds a text, or takes an id and a text and stores them; nothing but a map in memory
+ *
+ * @typedef {InstanceType<typeof DatabaseSync>} Database
+ * @typedef {(id: string, body: string) => string | Promise<string>} Work
+ */
+
+/** @type {HandMade} */
+const {
+  answer: { status, headers, body: given },
+  store,
+} = JSON.parse(await text(process.stdin));
+const logger = pino({ base: null }, pino.destination({ dest: 2, sync: false }));
+
+/** Kept in memory. @returns {Work} */
+function remember() {
+  const kept = new Map();
+  return (id, body) => {
+    if (body !== '') kept.set(id, body);
+    return given;
+  };
+}
+
+/** One look-up for each request. @param {Database} database @param {string} sql @returns {Work} */
+function findInSqlite(database, sql) {
+  const find = database.prepare(sql);
+  return (id) => /** @type {{ data: string }} */ (find.get(id)).data;
+}
+
+/** What comes in one turn of the event loop shares a commit. @param {Database} database @param {string} sql @returns {Work} */
+function insertIntoSqlite(database, sql) {
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  const insert = database.prepare(sql);
+  /** @type {{ id: string, body: string, done: (body: string) => void }[]} */
+  let waiting = [];
+  const commit = () => {
+    const group = waiting;
+    waiting = [];
+    database.exec('BEGIN IMMEDIATE');
+    for (const { id, body } of group) insert.run(id, body);
+    database.exec('COMMIT');
+    for (const { body, done } of group) done(body);
+  };
+  return (id, body) =>
+    new Promise((done) => {
+      if (waiting.length === 0) setImmediate(commit);
+      waiting.push({ id, body, done });
+    });
+}
+
+/** One statement for each request. @param {string} url @param {string} sql @param {number} connections @returns {Work} */
+function askPostgresql(url, sql, connections) {
+  const pool = new Pool({ connectionString: url, max: connections });
+  return async (id, body) => {
+    const { rows } = await pool.query({ name: 'only', text: sql, values: body === '' ? [id] : [id, body] });
+    return rows[0]?.data ?? body;
+  };
+}
+
+// Referred to from here, because a database that nobody refers to is closed under its statements.
+const file = store?.backend === 'sqlite' ? new DatabaseSync(store.place) : undefined;
+
+/** @returns {Work} */
+function chooseWork() {
+  if (store === undefined || store.backend === 'memory') return remember();
+  if (file === undefined) return askPostgresql(store.place, store.sql, store.connections);
+  return store.sql.startsWith('INSERT') ? insertIntoSqlite(file, store.sql) : findInSqlite(file, store.sql);
+}
+
+const work = chooseWork();
+
+/** @param {http.IncomingMessage} request @param {http.ServerResponse} response @param {string} body */
+async function respond(request, response, body) {
+  const id =
+    request.method === 'POST' ? randomUUID() : (request.url ?? '').slice((request.url ?? '').lastIndexOf('/') + 1);
+  const data = body === '' ? '' : JSON.stringify(JSON.parse(body));
+  const found = Buffer.from(await work(id, data));
+  response.writeHead(status, { ...headers, 'content-length': found.length });
+  response.end(found);
+  logger.info({ method: request.method, path: request.url, code: status, agent: request.headers['user-agent'] });
+}
+
+const server = http.createServer((request, response) => {
+  /** @type {Buffer[]} */
+  const chunks = [];
+  request.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk));
+  request.on('end', () => void respond(request, response, Buffer.concat(chunks).toString()));
+});
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') console.log(`http://127.0.0.1:${address.port}`);
+});

@@ -1,0 +1,190 @@
+// The file of an export, plain or compressed, as its name says: written whole or not at all, and checked whole before
+// anything of it is believed.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { ListKey } from '../../core/objects/stored.ts';
+import {
+  BrokenLine,
+  parseLine,
+  type ExportHeader,
+  type ExportLine,
+  type ExportSummary,
+  type ListEnd,
+} from './lines.ts';
+import type { ExportSink } from './write-export.ts';
+
+/** An export that cannot be written or read, told to the operator as it is. */
+export class ExportRefused extends Error {}
+
+const chunkBytes = 1024 * 1024;
+const lineBreak = 10;
+/** Everybody's passwords are in it, as hashes. */
+const ownerOnly = 0o600;
+
+/**
+ * Writes a file. It has its name when it is complete and on the disk, and nothing is left of it when it fails.
+ *
+ * @throws ExportRefused when there is such a file
+ */
+export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
+  if (existsSync(path)) throw new ExportRefused(`${path} is there already`);
+  const part = `${path}.part`;
+  const file = (await open(part, 'w', ownerOnly)).createWriteStream({ flush: true });
+  const gzip = path.endsWith('.gz') ? createGzip({ level: 1 }) : undefined;
+  gzip?.pipe(file);
+  const target = gzip ?? file;
+  const ended = Promise.all(gzip === undefined ? [finished(file)] : [finished(gzip), finished(file)]);
+  // Told by whatever waits for it next.
+  ended.catch(() => undefined);
+  try {
+    const result = await write({
+      write: async (bytes) => {
+        if (!target.write(bytes)) await Promise.race([once(target, 'drain'), ended]);
+      },
+    });
+    target.end();
+    await ended;
+    await rename(part, path);
+    await flushFolder(dirname(path));
+    return result;
+  } catch (error) {
+    target.destroy();
+    file.destroy();
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function* readBytes(path: string): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  if (!path.endsWith('.gz')) {
+    yield* file as AsyncIterable<Buffer>;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: chunkBytes });
+  file.once('error', (error) => gunzip.destroy(error));
+  yield* file.pipe(gunzip) as AsyncIterable<Buffer>;
+}
+
+export interface CheckedExport {
+  readonly header: ExportHeader;
+  readonly summary: ExportSummary;
+}
+
+/**
+ * Reads all of a file, and compares it with the checksum it ends with.
+ *
+ * @throws ExportRefused when it is no export, was cut off, or is not what was written
+ */
+export async function checkExport(path: string): Promise<CheckedExport> {
+  const hash = createHash('sha256');
+  let first: Buffer | undefined;
+  // From the start of the last line that has come so far: it is not part of what it is the checksum of.
+  let tail: Buffer = Buffer.alloc(0);
+  try {
+    for await (const chunk of readBytes(path)) {
+      const bytes: Buffer = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
+      first ??= firstLine(bytes);
+      const start = startOfLastLine(bytes);
+      hash.update(bytes.subarray(0, start));
+      tail = bytes.subarray(start);
+    }
+  } catch (error) {
+    throw new ExportRefused(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const header = first === undefined ? undefined : tryLine(first);
+  if (header?.is !== 'header') throw new ExportRefused(`${path} is no export that this version reads`);
+  const last = tail.at(-1) === lineBreak ? tryLine(tail.subarray(0, -1)) : undefined;
+  if (last?.is !== 'summary') throw new ExportRefused(`${path} has no end: it was cut off`);
+  if (hash.digest('hex') !== last.sha256) {
+    throw new ExportRefused(`${path} is not what was written: its checksum is another one`);
+  }
+  return { header: header.header, summary: last.summary };
+}
+
+function firstLine(bytes: Buffer): Buffer | undefined {
+  const end = bytes.indexOf(lineBreak);
+  return end === -1 ? undefined : bytes.subarray(0, end);
+}
+
+/** Of the last line that is complete, if there is one. */
+function startOfLastLine(bytes: Buffer): number {
+  const end = bytes.lastIndexOf(lineBreak);
+  return end <= 0 ? 0 : bytes.lastIndexOf(lineBreak, end - 1) + 1;
+}
+
+function tryLine(bytes: Buffer): ExportLine | undefined {
+  try {
+    return parseLine(bytes.toString());
+  } catch (error) {
+    if (error instanceof BrokenLine) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The lines of a file, many at a time.
+ *
+ * @throws ExportRefused naming the line that cannot be read
+ */
+export async function* readLines(path: string): AsyncGenerator<readonly ExportLine[]> {
+  let number = 0;
+  for await (const texts of readTexts(path)) {
+    const first = number + 1;
+    number += texts.length;
+    yield texts.map((text, index) => requireLine(path, text, first + index));
+  }
+}
+
+/** A list, with what is said of it after its entries. */
+export interface ExportedList extends ListKey {
+  readonly end: ListEnd;
+}
+
+/** The lists of a file without their entries, in its order. */
+export async function* readListEnds(path: string): AsyncGenerator<ExportedList> {
+  let key: ListKey | undefined;
+  let number = 0;
+  for await (const texts of readTexts(path)) {
+    for (const text of texts) {
+      number++;
+      if (!text.startsWith('{"list":') && !text.startsWith('{"end":')) continue;
+      const line = requireLine(path, text, number);
+      if (line.is === 'list') key = { kind: line.list.kind, parent: line.list.parent };
+      else if (line.is === 'end' && key !== undefined) yield { ...key, end: line.end };
+    }
+  }
+}
+
+async function* readTexts(path: string): AsyncGenerator<readonly string[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of readBytes(path)) {
+    const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = bytes.lastIndexOf(lineBreak);
+    rest = bytes.subarray(end + 1);
+    if (end !== -1) yield bytes.toString('utf8', 0, end).split('\n');
+  }
+}
+
+function requireLine(path: string, text: string, number: number): ExportLine {
+  try {
+    return parseLine(text);
+  } catch (error) {
+    if (!(error instanceof BrokenLine)) throw error;
+    throw new ExportRefused(`${path}, line ${number}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,85 @@
+// What listens: the port for everybody, and the one for those who run the service where there is one.
+import type { Logger } from '../contracts/logger.ts';
+import type { Endpoint } from '../engine/endpoint.ts';
+import { Dispatcher, type DispatchOptions } from '../http/dispatch.ts';
+import { Load } from '../http/load.ts';
+import { createRouter } from '../http/router.ts';
+import type { RunnerOptions } from '../http/runner.ts';
+import { createServer } from '../http/server.ts';
+import type { Settings } from '../settings/settings.ts';
+import { serverLimits } from './options.ts';
+
+export interface Servers {
+  /** For requests of everybody. */
+  readonly runner: RunnerOptions;
+  /** Listens on the configured addresses and resolves to the URLs of the root view. */
+  listen(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
+  /** Stops accepting, and resolves when everything in flight is answered. */
+  close(lingerMs: number): Promise<void>;
+}
+
+export interface ServersOptions {
+  readonly settings: Settings;
+  readonly logger: Logger;
+  /** All endpoints of the service. */
+  readonly endpoints: readonly Endpoint[];
+  readonly dispatching: Omit<DispatchOptions, 'router'>;
+  readonly running: Omit<RunnerOptions, 'dispatcher'>;
+}
+
+/** The endpoints that everybody reaches: those for operators are not among them when operators have a port. */
+export function publicEndpoints(settings: Settings, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  if (settings.get('admin_port') === undefined) return endpoints;
+  return endpoints.filter(({ isForOperators }) => isForOperators !== true);
+}
+
+/** Servers that are ready to listen. */
+export function createServers({ settings, logger, endpoints, dispatching, running }: ServersOptions): Servers {
+  const limits = serverLimits(settings);
+  const runnerOf = (served: readonly Endpoint[]): RunnerOptions => ({
+    ...running,
+    dispatcher: new Dispatcher({ ...dispatching, router: createRouter(served) }),
+  });
+  const runner = runnerOf(publicEndpoints(settings, endpoints));
+  const load = new Load({
+    maxUnderWay: settings.get('max_requests_under_way'),
+    maxDelayMs: settings.get('max_event_loop_delay_ms'),
+    vitalPaths: vitalPaths(endpoints, dispatching.place),
+    logger,
+  });
+  const server = createServer({ ...limits, runner, load });
+  const adminPort = settings.get('admin_port');
+  // Those who run the service get in when nobody else does: nothing is counted or refused there.
+  const adminServer =
+    adminPort === undefined
+      ? undefined
+      : createServer({
+          ...limits,
+          maxConnectionsPerAddress: 0,
+          runner: { ...runnerOf(endpoints), rateLimits: undefined },
+        });
+  const { versionPrefix } = dispatching.place;
+  return {
+    runner,
+    async listen() {
+      const adminAddress = await adminServer?.listen({ host: settings.get('admin_host'), port: adminPort ?? 0 });
+      const address = await server.listen({ host: settings.get('host'), port: settings.get('http_port') });
+      load.start();
+      const adminUrl = adminAddress === undefined ? undefined : `${adminAddress}${versionPrefix}/`;
+      return { url: `${address}${versionPrefix}/`, adminUrl };
+    },
+    async close(lingerMs) {
+      load.stop();
+      await Promise.all([server.close(lingerMs), adminServer?.close(lingerMs)]);
+    },
+  };
+}
+
+/** As clients write them: with the version, and without it. */
+function vitalPaths(
+  endpoints: readonly Endpoint[],
+  { pathPrefix, versionPrefix }: DispatchOptions['place'],
+): ReadonlySet<string> {
+  const paths = endpoints.filter(({ isVital }) => isVital === true).map(({ path }) => path);
+  return new Set(['', pathPrefix, versionPrefix].flatMap((prefix) => paths.map((path) => prefix + path)));
+}

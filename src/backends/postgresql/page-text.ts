@@ -1,0 +1,43 @@
+// A page as one row: its ids, its timestamps and its texts, each joined to one text. A row of its own for each entry
+// costs the driver more than everything else does.
+import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import type { Page } from '../../contracts/storage.ts';
+import type { Row } from './connection.ts';
+
+/** Stands between the entries. JSON has no such character. */
+const separator = '\u001E';
+/** Longer texts are left out, so that a page never becomes too long for one value. */
+const maxTextBytes = 8000;
+const leftOut = '-';
+
+/** Columns of the row, made of rows `k` of id, timestamp and text in their order. */
+export const pageColumns = `count(*) AS entries, string_agg(k.id, E'\\x1e') AS ids,
+  string_agg(k.last_modified::text, E'\\x1e') AS times,
+  string_agg(CASE WHEN octet_length(k.data) > ${maxTextBytes} THEN '${leftOut}' ELSE coalesce(k.data, '') END, E'\\x1e') AS texts`;
+
+/**
+ * The page in a row of the clock and these columns.
+ *
+ * @returns `undefined`: the entries cannot be told from each other, or there is a long one among them
+ */
+export function readPageText(row: Row | undefined, limit: number): Page | undefined {
+  const [clock, count, ids, times, texts] = row ?? [];
+  const timestamp = typeof clock === 'string' ? Number(clock) : undefined;
+  if (typeof ids !== 'string' || typeof times !== 'string' || typeof texts !== 'string') {
+    return { timestamp, entries: [], more: false };
+  }
+  const allIds = ids.split(separator);
+  const allTexts = texts.split(separator);
+  // An id may hold whatever it likes.
+  if (allIds.length !== Number(count) || allTexts.length !== Number(count)) return undefined;
+  const allTimes = times.split(separator);
+  const entries: StoredEntry[] = [];
+  for (const [index, id] of allIds.entries()) {
+    const text = allTexts[index]!;
+    if (text === leftOut) return undefined;
+    const lastModified = Number(allTimes[index]);
+    entries.push(text === '' ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, text));
+  }
+  const more = entries.length > limit;
+  return { timestamp, entries: more ? entries.slice(0, limit) : entries, more };
+}

@@ -1,0 +1,40 @@
+// Entries of many objects, stored with few statements: what most of the time goes to is the way to SQLite and back.
+import type { ObjectEntries } from '../../contracts/permission.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
+import type { Connection, SqlValue } from './connection.ts';
+
+/** Rows that one statement stores. What is left over goes row by row, so that two statements are kept. */
+const rowsPerStatement = 32;
+const columns = 4;
+const insert = (rows: number): string =>
+  `INSERT OR IGNORE INTO entries (folder, name, permission, principal)
+  VALUES ${Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ')}`;
+const insertOne = insert(1);
+const insertMany = insert(rowsPerStatement);
+
+/**
+ * Adds principals to entries of the objects.
+ *
+ * @param ensureFolder the number of a folder, which is made when there is none yet
+ */
+export function grantAll(
+  connection: Connection,
+  entries: readonly ObjectEntries[],
+  ensureFolder: (connection: Connection, uri: string) => number,
+): void {
+  const folders = new Map<string, number>();
+  const values: SqlValue[] = [];
+  for (const { objectId, permissions } of entries) {
+    const { folder: uri, name } = splitObjectId(objectId);
+    for (const [permission, principals] of Object.entries(permissions)) {
+      if (principals.length === 0) continue;
+      let folder = folders.get(uri);
+      if (folder === undefined) folders.set(uri, (folder = ensureFolder(connection, uri)));
+      for (const principal of principals) values.push(folder, name, permission, principal);
+    }
+  }
+  const size = rowsPerStatement * columns;
+  let start = 0;
+  for (; start + size <= values.length; start += size) connection.run(insertMany, ...values.slice(start, start + size));
+  for (; start < values.length; start += columns) connection.run(insertOne, ...values.slice(start, start + columns));
+}

@@ -1,0 +1,208 @@
+// What reads of committed state have found, kept for as long as it is true. Three rules make it so:
+//
+// 1. Whatever stands here was read in the snapshot that short reads share, or in an earlier one, and the two say the same
+//    about it. It is read and written only while that snapshot is open (`Snapshots`), never across an `await`.
+// 2. A unit of work notes what it changes in the `Changes` of its group, before it does, and whether or not it is undone
+//    later. All of that is forgotten in the same moment in which reads move on to a snapshot with the commit of the group.
+// 3. When anybody else has committed to the file, everything is forgotten before the first read that sees it.
+//
+// Where a unit cannot say cheaply what it changes, it says "everything". So what is forgotten may be too much, never too
+// little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
+import { LRUCache } from 'lru-cache';
+import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { ListRow } from './lists.ts';
+
+/** A part of a list, and the row of the list as it was remembered then: the two go together. */
+export interface RememberedPage {
+  readonly row: ListRow;
+  readonly entries: readonly StoredEntry[];
+  readonly more: boolean;
+}
+
+/** Stands for entries or memberships that are too many to be kept; the database is asked each time. */
+export const tooMany = 'too many';
+
+/** Characters and, for each text, object and place in the table, about as many bytes as they take. */
+const bytesOfFact = 400;
+const bytesOfEntry = 120;
+/** What is larger than this part of its shelf is not kept, so that it does not push everything else out. */
+const largestPart = 8;
+/** A group that changes more than this has changed everything. */
+const mostChanges = 10_000;
+
+export class Memory {
+  readonly #lists: LRUCache<string, ListRow>;
+  readonly #objects: LRUCache<string, StoredObject>;
+  readonly #pages: LRUCache<string, RememberedPage>;
+  readonly #entries: LRUCache<string, ObjectPermissions | typeof tooMany>;
+  readonly #principals: LRUCache<string, readonly string[] | typeof tooMany>;
+  readonly #isOff: boolean;
+
+  /** @param maxBytes about how much all of it may take; 0: nothing is remembered */
+  constructor(maxBytes: number) {
+    this.#isOff = maxBytes === 0;
+    const shelf = (part: number): { readonly maxSize: number; readonly maxEntrySize: number } => {
+      const maxSize = Math.max(1, Math.floor(maxBytes * part));
+      return { maxSize, maxEntrySize: Math.max(1, Math.floor(maxSize / largestPart)) };
+    };
+    this.#objects = new LRUCache(shelf(0.35));
+    this.#pages = new LRUCache(shelf(0.35));
+    this.#entries = new LRUCache(shelf(0.15));
+    this.#lists = new LRUCache(shelf(0.1));
+    this.#principals = new LRUCache(shelf(0.05));
+  }
+
+  /** The row of the list, from memory or else from the database. */
+  listRow(list: ListKey, read: () => ListRow | undefined): ListRow | undefined {
+    const key = keyOfList(list);
+    const known = this.#lists.get(key);
+    if (known !== undefined) return known;
+    const row = read();
+    if (row !== undefined) this.#set(this.#lists, key, row, key.length);
+    return row;
+  }
+
+  /** The live object. What its attributes are parsed into is not kept with it. */
+  object(list: ListKey, id: string, read: () => StoredObject | undefined): StoredObject | undefined {
+    const key = keyOfObject(list, id);
+    const known = this.#objects.get(key);
+    if (known !== undefined) return copyOf(known);
+    const object = read();
+    if (object !== undefined) this.#set(this.#objects, key, copyOf(object), key.length + object.text.length);
+    return object;
+  }
+
+  /** A part of a list that has been kept, if nothing of the list has changed since. */
+  page(list: ListKey, part: string, row: ListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
+    const known = this.#pages.get(keyOfObject(list, part));
+    // Another row, even one that says the same, was read later: something may have changed in between.
+    if (known?.row !== row) return undefined;
+    return { entries: known.entries.map(copyOfEntry), more: known.more };
+  }
+
+  /** Keeps a part of a list. */
+  keepPage(list: ListKey, part: string, page: RememberedPage): void {
+    const key = keyOfObject(list, part);
+    let size = key.length;
+    for (const entry of page.entries) size += entrySize(entry);
+    this.#set(this.#pages, key, { ...page, entries: page.entries.map(copyOfEntry) }, size);
+  }
+
+  /** All entries of an object, unless they are too many. */
+  entries(objectId: string, read: () => ObjectPermissions | typeof tooMany): ObjectPermissions | typeof tooMany {
+    const known = this.#entries.get(objectId);
+    if (known !== undefined) return known;
+    const entries = read();
+    let size = objectId.length;
+    if (entries !== tooMany) {
+      for (const [permission, principals] of Object.entries(entries)) size += permission.length + textSize(principals);
+    }
+    this.#set(this.#entries, objectId, entries, size);
+    return entries;
+  }
+
+  /** What a user, or `system.Authenticated`, was given by itself, unless it is too much. */
+  principals(userId: string, read: () => readonly string[] | typeof tooMany): readonly string[] | typeof tooMany {
+    const known = this.#principals.get(userId);
+    if (known !== undefined) return known;
+    const principals = read();
+    const size = userId.length + (principals === tooMany ? 0 : textSize(principals));
+    this.#set(this.#principals, userId, principals, size);
+    return principals;
+  }
+
+  /** Forgets what a group of units of work has changed. */
+  forget(changes: Changes): void {
+    if (changes.isEverything) {
+      this.forgetAll();
+      return;
+    }
+    for (const key of changes.lists) this.#lists.delete(key);
+    for (const key of changes.objects) this.#objects.delete(key);
+    for (const objectId of changes.entries) this.#entries.delete(objectId);
+    for (const userId of changes.principals) this.#principals.delete(userId);
+  }
+
+  forgetAll(): void {
+    for (const shelf of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals]) shelf.clear();
+  }
+
+  #set<V extends object | string>(shelf: LRUCache<string, V>, key: string, value: V, chars: number): void {
+    if (!this.#isOff) shelf.set(key, value, { size: chars + bytesOfFact });
+  }
+}
+
+/** What the units of one group change. */
+export class Changes {
+  #isEverything = false;
+  readonly lists = new Set<string>();
+  readonly objects = new Set<string>();
+  readonly entries = new Set<string>();
+  readonly principals = new Set<string>();
+
+  get isEverything(): boolean {
+    return this.#isEverything;
+  }
+
+  /** The clock, the counts or the contents of a list. Every change of an object is one of its list as well. */
+  ofList(list: ListKey): void {
+    this.#add(this.lists, keyOfList(list));
+  }
+
+  /** An object that may have been there before. */
+  ofObject(list: ListKey, id: string): void {
+    this.ofList(list);
+    this.#add(this.objects, keyOfObject(list, id));
+  }
+
+  /** Entries of an object. */
+  ofEntries(objectId: string): void {
+    this.#add(this.entries, objectId);
+  }
+
+  /** What a user was given. */
+  ofPrincipals(userId: string): void {
+    this.#add(this.principals, userId);
+  }
+
+  /** Anything. */
+  ofEverything(): void {
+    this.#isEverything = true;
+    for (const keys of [this.lists, this.objects, this.entries, this.principals]) keys.clear();
+  }
+
+  #add(keys: Set<string>, key: string): void {
+    if (this.#isEverything) return;
+    keys.add(key);
+    if (keys.size > mostChanges) this.ofEverything();
+  }
+}
+
+/** A text of its own for each list: with the length before it, no two are alike. */
+export function keyOfList({ kind, parent }: ListKey): string {
+  return `${kind.length} ${kind}${parent}`;
+}
+
+/** The same for each object, or part, of a list. */
+export function keyOfObject({ kind, parent }: ListKey, id: string): string {
+  return `${kind.length} ${parent.length} ${kind}${parent}${id}`;
+}
+
+function copyOf({ id, lastModified, text }: StoredObject): StoredObject {
+  return new StoredObject(id, lastModified, text);
+}
+
+function copyOfEntry(entry: StoredEntry): StoredEntry {
+  return entry instanceof StoredObject ? copyOf(entry) : entry;
+}
+
+function entrySize(entry: StoredEntry): number {
+  return bytesOfEntry + entry.id.length + (entry instanceof StoredObject ? entry.text.length : 0);
+}
+
+function textSize(texts: readonly string[]): number {
+  let size = 0;
+  for (const text of texts) size += bytesOfEntry + text.length;
+  return size;
+}

@@ -1,0 +1,97 @@
+// The walk over all objects that have entries, by folder and then by name.
+import type { ObjectEntries } from '../../contracts/permission.ts';
+import type { Steps } from '../../base/steps.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
+import type { Connection } from './connection.ts';
+
+/** Objects whose entries are read, and folders that are looked into, without a pause. */
+const objectsPerStep = 500;
+
+/** Objects with entries after one. Folders that nothing is left in are passed over. */
+export function* readObjectsAfter(
+  connection: Connection,
+  after: string | undefined,
+  limit: number,
+): Steps<readonly ObjectEntries[]> {
+  const start = after === undefined ? undefined : splitObjectId(after);
+  const found: ObjectEntries[] = [];
+  let last: string | undefined;
+  for (;;) {
+    const folders: readonly [number, string][] =
+      last === undefined
+        ? connection.all(
+            'SELECT folder, uri FROM folders WHERE uri >= ? ORDER BY uri LIMIT ?',
+            start?.folder ?? '',
+            objectsPerStep,
+          )
+        : connection.all('SELECT folder, uri FROM folders WHERE uri > ? ORDER BY uri LIMIT ?', last, objectsPerStep);
+    for (const [folder, uri] of folders) {
+      if (found.length >= limit) break;
+      const from = start !== undefined && uri === start.folder ? start.name : undefined;
+      yield* readFolder(connection, { folder, uri }, from, limit, found);
+      last = uri;
+    }
+    if (found.length >= limit || folders.length < objectsPerStep) return found;
+    yield;
+  }
+}
+
+/** Adds the objects of a folder whose names come after one, until there are as many as wanted. */
+function* readFolder(
+  connection: Connection,
+  { folder, uri }: { readonly folder: number; readonly uri: string },
+  after: string | undefined,
+  limit: number,
+  found: ObjectEntries[],
+): Steps<void> {
+  let last = after;
+  while (found.length < limit) {
+    const wanted = Math.min(objectsPerStep, limit - found.length);
+    const names =
+      last === undefined
+        ? connection.all<[string]>(
+            'SELECT DISTINCT name FROM entries WHERE folder = ? ORDER BY name LIMIT ?',
+            folder,
+            wanted,
+          )
+        : connection.all<[string]>(
+            'SELECT DISTINCT name FROM entries WHERE folder = ? AND name > ? ORDER BY name LIMIT ?',
+            folder,
+            last,
+            wanted,
+          );
+    const [first] = names;
+    if (first === undefined) return;
+    last = names.at(-1)![0];
+    readNames(connection, folder, [first[0], last], (name, permissions) => {
+      found.push({ objectId: uri + name, permissions });
+    });
+    if (names.length < wanted) return;
+    yield;
+  }
+}
+
+/** All entries of the objects of a folder whose names are in a range, both ends included. */
+function readNames(
+  connection: Connection,
+  folder: number,
+  [low, high]: readonly [string, string],
+  tell: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
+): void {
+  const rows = connection.all<[string, string, string]>(
+    `SELECT name, permission, principal FROM entries WHERE folder = ? AND name BETWEEN ? AND ?
+    ORDER BY name, permission`,
+    folder,
+    low,
+    high,
+  );
+  let entries = new Map<string, string[]>();
+  for (const [index, [name, permission, principal]] of rows.entries()) {
+    const principals = entries.get(permission);
+    if (principals === undefined) entries.set(permission, [principal]);
+    else principals.push(principal);
+    if (rows[index + 1]?.[0] === name) continue;
+    tell(name, Object.fromEntries(entries));
+    entries = new Map();
+  }
+}

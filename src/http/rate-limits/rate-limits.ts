@@ -1,0 +1,186 @@
+// The rate limits of a service, and what one outer request has to do with them: an `Admission` counts it, and each
+// entry of a batch, and knows what to tell the client.
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../../core/errors.ts';
+import type { Caller } from '../../engine/caller.ts';
+import type { ResponseHeaders, ServiceRequest } from '../../engine/exchange.ts';
+import { addressGroup } from '../address-group.ts';
+import type { Route } from '../router.ts';
+import { Rule, type RateLimit } from './rate-limit.ts';
+import { Counting, SharedCounter, type CountingOptions } from './shared-counter.ts';
+
+export interface RateLimitsOptions extends CountingOptions {
+  readonly limits: readonly RateLimit[];
+  /** Principals whose requests are not counted. */
+  readonly exempt: readonly string[];
+}
+
+/** Callers that one process remembers at the same time. Those that have been away longest are forgotten first. */
+const maxCounters = 50_000;
+
+/** Header names that scripts of other origins may read. */
+export const rateLimitHeaders: readonly string[] = ['RateLimit', 'RateLimit-Policy'];
+
+export class RateLimits {
+  readonly #counting: Counting;
+  readonly #counters = new LRUCache<string, SharedCounter>({ max: maxCounters });
+  /** Those that can be checked before it is known who calls, and the others. */
+  readonly early: readonly Rule[];
+  readonly late: readonly Rule[];
+  readonly exempt: ReadonlySet<string>;
+
+  constructor({ limits, exempt, ...options }: RateLimitsOptions) {
+    this.#counting = new Counting(options);
+    const rules = limits.map((limit) => new Rule(limit));
+    this.early = rules.filter(({ by }) => by !== 'user');
+    this.late = rules.filter(({ by }) => by === 'user');
+    this.exempt = new Set(exempt);
+  }
+
+  /** For one outer request. */
+  begin(): Admission {
+    return new Admission(this);
+  }
+
+  /** The count that a rule has for somebody at the moment. */
+  counterOf(rule: Rule, who: string): SharedCounter {
+    const key = `${rule.name}\n${rule.windowSeconds}\n${who}`;
+    const number = Math.floor(this.#counting.clock.now() / 1000 / rule.windowSeconds);
+    let counter = this.#counters.get(key);
+    if (counter?.number !== number) {
+      const { requests: limit, windowSeconds: seconds } = rule;
+      counter = new SharedCounter(this.#counting, { key, limit, seconds, number });
+      this.#counters.set(key, counter);
+    }
+    return counter;
+  }
+}
+
+interface Passage {
+  readonly request: ServiceRequest;
+  readonly route: Route;
+  /** Decoded, below the version prefix. */
+  readonly path: string;
+}
+
+export class Admission {
+  readonly #limits: RateLimits;
+  /** What was decided, in order: a request that is run again counts once, and is decided alike. */
+  readonly #decided: (ServiceError | undefined)[] = [];
+  #position = 0;
+  #dispatched = 0;
+  /** Of the request or entry that is being admitted. */
+  #taken: SharedCounter[] = [];
+  #refusal: ServiceError | undefined;
+  /** By name of the rule, the one with the least left. */
+  readonly #shown = new Map<string, readonly [Rule, SharedCounter]>();
+
+  constructor(limits: RateLimits) {
+    this.#limits = limits;
+  }
+
+  /** The request is run again as a whole. */
+  rewind(): void {
+    this.#position = 0;
+    this.#dispatched = 0;
+  }
+
+  /**
+   * Counts what does not depend on who calls. When some callers are exempt, a refusal waits until that is known.
+   *
+   * @throws ServiceError clientAtCapacity
+   */
+  async arrive(passage: Passage): Promise<void> {
+    this.#dispatched++;
+    this.#taken = [];
+    this.#refusal = await this.#decideOnce(() => this.#takeAll(this.#limits.early, passage, undefined));
+    const isFinal = passage.route.endpoint.ignoresCaller === true || this.#limits.exempt.size === 0;
+    if (this.#refusal !== undefined && isFinal) throw this.#refusal;
+    // Nobody will be found to call: what is counted by user goes by address.
+    if (passage.route.endpoint.ignoresCaller === true) await this.#admit(passage, undefined);
+  }
+
+  /**
+   * Counts what depends on who calls.
+   *
+   * @throws ServiceError clientAtCapacity
+   */
+  async admitCaller(passage: Passage, caller: Caller): Promise<void> {
+    if (caller.knownPrincipals.some((principal) => this.#limits.exempt.has(principal))) this.#giveBack();
+    else await this.#admit(passage, caller);
+  }
+
+  async #admit(passage: Passage, caller: Caller | undefined): Promise<void> {
+    const refusal = this.#refusal ?? (await this.#decideOnce(() => this.#decideLate(passage, caller)));
+    if (refusal === undefined) return;
+    // Groups cost a question, which only those have to wait for who would be refused otherwise.
+    if (this.#limits.exempt.size > 0 && caller?.memberOf !== undefined) {
+      const all = await caller.allPrincipals();
+      if (all.some((principal) => this.#limits.exempt.has(principal))) return this.#giveBack();
+    }
+    throw refusal;
+  }
+
+  #decideLate(passage: Passage, caller: Caller | undefined): Promise<ServiceError | undefined> {
+    return this.#takeAll(this.#limits.late, passage, caller?.userId);
+  }
+
+  /** Tells the client where it stands. */
+  addTo(headers: ResponseHeaders): void {
+    if (this.#shown.size === 0) return;
+    const shown = [...this.#shown.values()];
+    headers['RateLimit-Policy'] = shown.map(([rule]) => rule.policy).join(', ');
+    headers['RateLimit'] = shown
+      .map(([{ name }, counter]) => `"${name}";r=${counter.remaining};t=${counter.secondsLeft}`)
+      .join(', ');
+  }
+
+  async #decideOnce(decide: () => Promise<ServiceError | undefined>): Promise<ServiceError | undefined> {
+    const position = this.#position++;
+    if (position === this.#decided.length) this.#decided.push(await decide());
+    return this.#decided[position];
+  }
+
+  async #takeAll(
+    rules: readonly Rule[],
+    { request, route, path }: Passage,
+    userId: string | undefined,
+  ): Promise<ServiceError | undefined> {
+    if (route.endpoint.isVital === true) return undefined;
+    for (const rule of rules) {
+      if (!rule.isAbout(request.method, path)) continue;
+      const who = whoOf(rule, request, userId);
+      if (who === undefined) continue;
+      const counter = this.#limits.counterOf(rule, who);
+      this.#show(rule, counter);
+      // Entries of a batch may hold locks, for which nobody shall wait longer than needed.
+      const taken = counter.take(this.#dispatched === 1);
+      if (!(typeof taken === 'boolean' ? taken : await taken)) return refusalOf(counter);
+      this.#taken.push(counter);
+    }
+    return undefined;
+  }
+
+  #show(rule: Rule, counter: SharedCounter): void {
+    const shown = this.#shown.get(rule.name);
+    if (shown === undefined || counter.remaining < shown[1].remaining) this.#shown.set(rule.name, [rule, counter]);
+  }
+
+  #giveBack(): void {
+    for (const counter of this.#taken.splice(0)) counter.giveBack();
+  }
+}
+
+/** Whose count it is; `undefined` when there is nobody to count for. */
+function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string | undefined): string | undefined {
+  if (by === 'all') return '';
+  if (by === 'user' && userId !== undefined) return `user ${userId}`;
+  return clientAddress === undefined ? undefined : `address ${addressGroup(clientAddress)}`;
+}
+
+function refusalOf({ secondsLeft }: SharedCounter): ServiceError {
+  return new ServiceError('clientAtCapacity', {
+    message: 'There were too many requests. Try again later.',
+    headers: { 'Retry-After': String(secondsLeft) },
+  });
+}

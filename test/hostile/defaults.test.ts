@@ -1,0 +1,137 @@
+// S27: what a service does that nobody has set up. It is closed: nothing can be emptied, measured, administered or seen by
+// strangers, nothing has a password that somebody could know, and nothing listens to the network.
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findRisks } from '../../src/app/risks.ts';
+import { createService, type Service } from '../../src/app/service.ts';
+import { RequestBody } from '../../src/engine/exchange.ts';
+import type { ServiceResponse } from '../../src/engine/exchange.ts';
+import { loadSettings, settingsOf } from '../../src/settings/load.ts';
+import { authorizationOf } from '../../src/testing/index.ts';
+
+function ignore(): void {
+  // The warnings are looked at as settings.
+}
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+describe('A service that nobody has set up (S27)', () => {
+  let folder: string;
+  let service: Service;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'coffer-test-'));
+    const file = join(folder, 'data', 'coffer.sqlite3');
+    const places = { storage_url: file, permission_url: file };
+    const settings = loadSettings({ cwd: folder, environment: {}, overrides: places });
+    service = await createService({ settings, logger: silent });
+  });
+  afterAll(async () => {
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const ask = (method: string, path: string, user?: string, body?: unknown): Promise<ServiceResponse> =>
+    service.answer({
+      method,
+      target: path,
+      headers: {
+        ...(user === undefined ? {} : { authorization: authorizationOf(user) }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body:
+        body === undefined ? RequestBody.none : RequestBody.ofBytes(Buffer.from(JSON.stringify(body)), { maxDepth: 9 }),
+      origin: 'http://localhost',
+      id: 'x',
+    });
+  const statusOf = async (method: string, path: string, user?: string): Promise<number> =>
+    (await ask(method, path, user)).status;
+
+  it('listens to its own machine alone.', () => {
+    expect(service.settings.get('host')).toBe('127.0.0.1');
+    expect(settingsOf({ userid_hmac_secret: 'x' }).get('host')).toBe('127.0.0.1');
+    expect(service.settings.get('admin_host')).toBe('127.0.0.1');
+    expect(service.settings.get('trusted_proxies')).toEqual([]);
+  });
+
+  it('has a secret of its own, which nobody else on the machine can read.', async () => {
+    const secret = service.settings.get('userid_hmac_secret');
+    expect(Buffer.from(secret, 'base64url').length).toBeGreaterThanOrEqual(32);
+    expect((await stat(join(folder, 'data', 'secret'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(folder, 'data'))).mode & 0o777).toBe(0o700);
+    // Without one it does not start.
+    expect(() => settingsOf({})).toThrow('userid_hmac_secret');
+  });
+
+  it('can be neither emptied nor measured nor administered, and creates no accounts.', async () => {
+    for (const user of [undefined, 'ann', 'admin', 'root']) {
+      expect(await statusOf('POST', '/v1/__flush__', user)).toBe(404);
+      expect(await statusOf('GET', '/v1/__metrics__', user)).toBe(404);
+      expect(await statusOf('GET', '/v1/admin/', user)).toBe(307);
+      expect(await statusOf('GET', '/v1/admin', user)).toBe(404);
+      expect(await statusOf('POST', '/v1/accounts', user)).toBe(404);
+      expect(await statusOf('GET', '/v1/permissions', user)).toBe(404);
+      expect(await statusOf('DELETE', '/v1/__user_data__/ann', user)).not.toBe(200);
+    }
+  });
+
+  it('shows strangers nothing, lets them change nothing, and users nothing of others.', async () => {
+    expect((await ask('PUT', '/v1/buckets/hers', 'ann', { data: { a: 1 } })).status).toBe(201);
+    expect((await ask('PUT', '/v1/buckets/hers/collections/c', 'ann', {})).status).toBe(201);
+    for (const [user, status] of [
+      [undefined, 401],
+      ['bob', 403],
+    ] as const) {
+      for (const path of [
+        '/v1/buckets/hers',
+        '/v1/buckets/hers/collections',
+        '/v1/buckets/hers/collections/c/records',
+      ]) {
+        for (const method of ['GET', 'DELETE']) expect(await statusOf(method, path, user)).toBe(status);
+      }
+    }
+    expect(await statusOf('PUT', '/v1/buckets/theirs')).toBe(401);
+    expect(await statusOf('GET', '/v1/buckets')).toBe(401);
+    const { body } = await ask('GET', '/v1/buckets', 'bob');
+    expect(body).toBe('{"data":[]}');
+  });
+
+  it('tells strangers neither where it is installed nor what is inside when something is wrong.', async () => {
+    for (const [method, path] of [
+      ['GET', '/v1/nowhere'],
+      ['POST', '/v1/batch'],
+      ['GET', '/v1/%ff'],
+      ['GET', '/v1/'],
+    ]) {
+      const { body } = await ask(method!, path!);
+      expect(body).not.toMatch(/\bat .*\.[jt]s:\d|node_modules|sqlite3?:|\/tmp\/|dist\/|data\/coffer/);
+    }
+  });
+});
+
+describe('What opens a service (S27)', () => {
+  const risksOf = (more: Readonly<Record<string, string>>): readonly string[] =>
+    findRisks(
+      settingsOf({
+        userid_hmac_secret: 'x'.repeat(40),
+        storage_backend: 'sqlite',
+        permission_backend: 'sqlite',
+        ...more,
+      }),
+    );
+
+  it('is named among the risks, or warned of at start.', () => {
+    expect(risksOf({})).toEqual([]);
+    expect(risksOf({ host: '0.0.0.0' }).join()).toContain('TLS');
+    expect(risksOf({ host: '0.0.0.0', includes: 'prometheus' }).join()).toContain('admin_port');
+    expect(risksOf({ host: '0.0.0.0', includes: 'prometheus', admin_port: '9000' }).join()).not.toContain(
+      '__metrics__',
+    );
+    expect(risksOf({ admin_port: '9000', admin_host: '0.0.0.0' }).join()).toContain('admin_host is 0.0.0.0');
+    expect(risksOf({ userid_hmac_secret: 'short' }).join()).toContain('short');
+    expect(risksOf({ bucket_create_principals: 'system.Everyone' }).join()).toContain('system.Everyone');
+    const flush = settingsOf({ userid_hmac_secret: 'x', flush_endpoint_enabled: 'true' });
+    expect(flush.warnings.join()).toContain('anybody can delete everything');
+  });
+});

@@ -1,0 +1,98 @@
+// A port for those who run the service (docs/guides/limits.md#a-port-for-operators).
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createService } from '../../src/app/service.ts';
+import type { Logger } from '../../src/contracts/logger.ts';
+import { settingsOf } from '../../src/settings/load.ts';
+import { authorizationOf, startTestService } from '../../src/testing/index.ts';
+
+function ignore(): void {
+  // Nothing here is about the log.
+}
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+const all = {
+  userid_hmac_secret: 'secret for tests',
+  includes: 'prometheus flush admin',
+  host: '127.0.0.1',
+  http_port: '0',
+};
+const forOperators = ['/__metrics__', '/__heartbeat__', '/__flush__', '/admin', '/admin/', '/admin/main.js'];
+
+interface Ports {
+  readonly open: string;
+  readonly own: string;
+}
+
+async function start(more: Readonly<Record<string, string>> = {}): Promise<Ports> {
+  const service = await createService({ settings: settingsOf({ ...all, admin_port: '0', ...more }), logger: silent });
+  const url = await service.listen();
+  onTestFinished(() => service.close());
+  return { open: url.slice(0, -1), own: service.adminUrl!.slice(0, -1) };
+}
+
+describe('With a port of their own', () => {
+  it('operators find there what nobody finds on the other one.', async () => {
+    const { open, own } = await start();
+    for (const path of forOperators) {
+      const method = path === '/__flush__' ? 'POST' : 'GET';
+      expect([path, (await fetch(open + path, { method })).status]).toEqual([path, 404]);
+      expect((await fetch(own + path, { method })).status).toBeLessThan(300);
+    }
+    const unversioned = new URL(open).origin;
+    expect((await fetch(`${unversioned}/__heartbeat__`)).status).toBe(404);
+    for (const port of [open, own]) expect((await fetch(`${port}/__lbheartbeat__`)).status).toBe(200);
+  });
+
+  it('operators have everything else there as well, since the console asks where it comes from.', async () => {
+    const { open, own } = await start();
+    const headers = { Authorization: authorizationOf('ann') };
+    expect((await fetch(`${own}/buckets/b`, { method: 'PUT', headers })).status).toBe(201);
+    expect((await fetch(`${open}/buckets/b`, { headers })).status).toBe(200);
+  });
+
+  it('nobody gets there by a batch, by another spelling of the path, or by headers of proxies.', async () => {
+    const { open, own } = await start({ trusted_proxies: 'loopback' });
+    const { host } = new URL(own);
+    const requests = ['/v1/__flush__', '/v1/%5f_flush__', '/__flush__', '/v1//__flush__', '/v1/./__flush__'];
+    const batch = await fetch(`${open}/batch`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ requests: requests.map((path) => ({ method: 'POST', path })) }),
+    });
+    const { responses } = (await batch.json()) as { responses: readonly { status: number }[] };
+    expect(responses.map(({ status }) => status)).toEqual(requests.map(() => 404));
+    const headers = {
+      'X-Forwarded-Host': host,
+      'X-Forwarded-Port': new URL(own).port,
+      'X-Original-URL': '/v1/__flush__',
+    };
+    expect((await fetch(`${open}/__flush__`, { method: 'POST', headers })).status).toBe(404);
+  });
+
+  it('descriptions of the service leave out what is not there.', async () => {
+    const { open } = await start();
+    const { paths } = (await (await fetch(`${open}/openapi.json`)).json()) as { paths: Record<string, unknown> };
+    expect(Object.keys(paths)).toContain('/__lbheartbeat__');
+    expect(Object.keys(paths).filter((path) => forOperators.includes(path))).toEqual([]);
+  });
+
+  it('operators are neither limited nor refused there.', async () => {
+    const { open, own } = await start({ rate_limits: 'x', 'rate_limits.x.requests': '1', max_requests_under_way: '1' });
+    const ask = async (port: string): Promise<number> => (await fetch(`${port}/`)).status;
+    expect([await ask(open), await ask(open)]).toEqual([200, 429]);
+    expect([await ask(own), await ask(own), await ask(own)]).toEqual([200, 200, 200]);
+  });
+});
+
+describe('Without a port of their own', () => {
+  it('operators find everything where everybody does.', async () => {
+    const service = await startTestService({ settings: { includes: 'prometheus' } });
+    onTestFinished(() => service.close());
+    expect((await service.request('GET', '/v1/__metrics__')).status).toBe(200);
+    expect((await service.request('GET', '/v1/__heartbeat__')).status).toBe(200);
+  });
+
+  it('the service does not take the port of everybody for one.', () => {
+    expect(() => settingsOf({ ...all, http_port: '8888', admin_port: '8888' })).toThrow('must differ from http_port');
+  });
+});
