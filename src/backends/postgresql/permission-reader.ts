@@ -118,12 +118,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   async getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
     return bound === undefined
       ? findAllAccessible(this.access, all)
-      : findAccessible(this.access, all, bound, withChildren);
+      : findAccessible(this.access, all, bound, { withChildren, limit });
   }
 
   async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
