@@ -21,7 +21,7 @@ const entries = Array.from({ length: 3000 }, (_, n) =>
 );
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 10 };
 
-const byId: PageQuery['sort'] = [{ field: idField, direction: 'ascending' }];
+const idOrder: PageQuery['sort'] = [{ field: idField, direction: 'ascending' }];
 const since = (value: number): Filter => ({ field: lastModifiedField, operator: 'gt', value });
 
 interface Plan {
@@ -73,7 +73,7 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
       storage.reader.listAll(long, { ...newest, limit: n }),
       storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
       // What has to be sorted is asked for by itself, and not prepared.
-      storage.reader.listAll(long, { ...newest, sort: byId, filters: [since(n)] }),
+      storage.reader.listAll(long, { ...newest, sort: idOrder, filters: [since(n)] }),
       permission.reader.checkPermission([`acme:${n}`], bound),
       permission.reader.checkPermission([`acme:${n}`], bound, `acme:${n}`),
       permission.reader.getObjectPermissions(`${objectId}${n}`),
