@@ -8,10 +8,10 @@
 //
 // Where a unit cannot say cheaply what it changes, it says "everything". So what is forgotten may be too much, never too
 // little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
-import { LRUCache } from 'lru-cache';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { ListRow } from './lists.ts';
+import { Shelf } from './shelf.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
 export interface RememberedPage {
@@ -26,31 +26,23 @@ export const tooMany = 'too many';
 /** Characters and, for each text, object and place in the table, about as many bytes as they take. */
 const bytesOfFact = 400;
 const bytesOfEntry = 120;
-/** What is larger than this part of its shelf is not kept, so that it does not push everything else out. */
-const largestPart = 8;
 /** A group that changes more than this has changed everything. */
 const mostChanges = 10_000;
 
 export class Memory {
-  readonly #lists: LRUCache<string, ListRow>;
-  readonly #objects: LRUCache<string, StoredObject>;
-  readonly #pages: LRUCache<string, RememberedPage>;
-  readonly #entries: LRUCache<string, ObjectPermissions | typeof tooMany>;
-  readonly #principals: LRUCache<string, readonly string[] | typeof tooMany>;
-  readonly #isOff: boolean;
+  readonly #lists: Shelf<ListRow>;
+  readonly #objects: Shelf<StoredObject>;
+  readonly #pages: Shelf<RememberedPage>;
+  readonly #entries: Shelf<ObjectPermissions | typeof tooMany>;
+  readonly #principals: Shelf<readonly string[] | typeof tooMany>;
 
   /** @param maxBytes about how much all of it may take; 0: nothing is remembered */
   constructor(maxBytes: number) {
-    this.#isOff = maxBytes === 0;
-    const shelf = (part: number): { readonly maxSize: number; readonly maxEntrySize: number } => {
-      const maxSize = Math.max(1, Math.floor(maxBytes * part));
-      return { maxSize, maxEntrySize: Math.max(1, Math.floor(maxSize / largestPart)) };
-    };
-    this.#objects = new LRUCache(shelf(0.35));
-    this.#pages = new LRUCache(shelf(0.35));
-    this.#entries = new LRUCache(shelf(0.15));
-    this.#lists = new LRUCache(shelf(0.1));
-    this.#principals = new LRUCache(shelf(0.05));
+    this.#objects = new Shelf(maxBytes * 0.35);
+    this.#pages = new Shelf(maxBytes * 0.35);
+    this.#entries = new Shelf(maxBytes * 0.15);
+    this.#lists = new Shelf(maxBytes * 0.1);
+    this.#principals = new Shelf(maxBytes * 0.05);
   }
 
   /** The row of the list, from memory or else from the database. */
@@ -59,7 +51,7 @@ export class Memory {
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
     const row = read();
-    if (row !== undefined) this.#set(this.#lists, key, row, key.length);
+    if (row !== undefined) this.#lists.set(key, row, key.length + bytesOfFact);
     return row;
   }
 
@@ -69,7 +61,7 @@ export class Memory {
     const known = this.#objects.get(key);
     if (known !== undefined) return copyOf(known);
     const object = read();
-    if (object !== undefined) this.#set(this.#objects, key, copyOf(object), key.length + object.text.length);
+    if (object !== undefined) this.#objects.set(key, copyOf(object), key.length + object.text.length + bytesOfFact);
     return object;
   }
 
@@ -86,7 +78,7 @@ export class Memory {
     const key = keyOfObject(list, part);
     let size = key.length;
     for (const entry of page.entries) size += entrySize(entry);
-    this.#set(this.#pages, key, { ...page, entries: page.entries.map(copyOfEntry) }, size);
+    this.#pages.set(key, { ...page, entries: page.entries.map(copyOfEntry) }, size + bytesOfFact);
   }
 
   /** All entries of an object, unless they are too many. */
@@ -98,7 +90,7 @@ export class Memory {
     if (entries !== tooMany) {
       for (const [permission, principals] of Object.entries(entries)) size += permission.length + textSize(principals);
     }
-    this.#set(this.#entries, objectId, entries, size);
+    this.#entries.set(objectId, entries, size + bytesOfFact);
     return entries;
   }
 
@@ -108,7 +100,7 @@ export class Memory {
     if (known !== undefined) return known;
     const principals = read();
     const size = userId.length + (principals === tooMany ? 0 : textSize(principals));
-    this.#set(this.#principals, userId, principals, size);
+    this.#principals.set(userId, principals, size + bytesOfFact);
     return principals;
   }
 
@@ -126,10 +118,6 @@ export class Memory {
 
   forgetAll(): void {
     for (const shelf of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals]) shelf.clear();
-  }
-
-  #set<V extends object | string>(shelf: LRUCache<string, V>, key: string, value: V, chars: number): void {
-    if (!this.#isOff) shelf.set(key, value, { size: chars + bytesOfFact });
   }
 }
 

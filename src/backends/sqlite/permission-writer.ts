@@ -80,7 +80,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
-      grant(connection, ensureFolder(connection, folder), name, permission, principal);
+      grant(connection, this.#ensureFolder(connection, folder), name, permission, principal);
     });
   }
 
@@ -103,22 +103,25 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addToAces(entries: readonly ObjectEntries[]): Promise<void> {
-    this.#answers.clear();
-    for (const { objectId } of entries) this.#changes.ofEntries(objectId);
-    return this.access
-      .read(function* (connection) {
-        for (let start = 0; start < entries.length; start += objectsPerStep) {
-          if (start > 0) yield;
-          grantAll(connection, entries.slice(start, start + objectsPerStep), ensureFolder);
-        }
-      })
-      .finally(() => this.#answers.clear());
+    const objectIds = new Set(entries.map(({ objectId }) => objectId));
+    for (const objectId of objectIds) this.#changes.ofEntries(objectId);
+    this.#forgetAnswers(objectIds);
+    const ensure = (connection: Connection, uri: string): number => this.#ensureFolder(connection, uri);
+    return (
+      this.access
+        .read(function* (connection) {
+          for (let start = 0; start < entries.length; start += objectsPerStep) {
+            if (start > 0) yield;
+            grantAll(connection, entries.slice(start, start + objectsPerStep), ensure);
+          }
+        })
+        // Of what was asked between two steps.
+        .finally(() => this.#forgetAnswers(objectIds))
+    );
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    for (const [question, { bound }] of this.#answers) {
-      if (bound.some((entry) => entry.objectId === objectId)) this.#answers.delete(question);
-    }
+    this.#forgetAnswers(new Set([objectId]));
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder: uri, name } = splitObjectId(objectId);
@@ -133,7 +136,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
           );
         }
         if (principals.length === 0) continue;
-        folder ??= ensureFolder(connection, uri);
+        folder ??= this.#ensureFolder(connection, uri);
         for (const principal of principals) grant(connection, folder, name, permission, principal);
       }
     });
@@ -144,7 +147,8 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        for (const [index, objectId] of objectIds.entries()) {
+        // Neighbours in the table one after the other: each page of it is read once, however large the table is.
+        for (const [index, objectId] of objectIds.toSorted().entries()) {
           if (index > 0 && index % objectsPerStep === 0) yield;
           const { folder, name } = splitObjectId(objectId);
           connection.run(
@@ -186,6 +190,16 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     });
   }
 
+  #forgetAnswers(objectIds: ReadonlySet<string>): void {
+    for (const [question, { bound }] of this.#answers) {
+      if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#answers.delete(question);
+    }
+  }
+
+  #ensureFolder(connection: Connection, uri: string): number {
+    return this.#findFolder(connection, uri) ?? insertFolder(connection, uri);
+  }
+
   #findFolder(connection: Connection, uri: string): number | undefined {
     if (this.#last?.uri === uri) return this.#last.folder;
     const folder = findFolder(connection, uri);
@@ -205,11 +219,8 @@ function findFolder(connection: Connection, uri: string): number | undefined {
   return connection.get<[number]>('SELECT folder FROM folders WHERE uri = ?', uri)?.[0];
 }
 
-function ensureFolder(connection: Connection, uri: string): number {
-  return (
-    findFolder(connection, uri) ??
-    connection.get<[number]>('INSERT INTO folders (uri) VALUES (?) RETURNING folder', uri)![0]
-  );
+function insertFolder(connection: Connection, uri: string): number {
+  return connection.get<[number]>('INSERT INTO folders (uri) VALUES (?) RETURNING folder', uri)![0];
 }
 
 function grant(connection: Connection, folder: number, name: string, permission: string, principal: string): void {

@@ -25,6 +25,8 @@ async function happen(database: TestDatabase, { isKept, writes }: { isKept: bool
   });
   // What cannot be done at all, such as a timestamp that is taken, is undone as well.
   await work.catch(() => undefined);
+  // What another process has committed is seen from the next turn of the event loop on, remembered or not.
+  await nextTurn();
 }
 
 describe('what is remembered', () => {
@@ -32,7 +34,7 @@ describe('what is remembered', () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
     for (const kind of kindsOfWrites) {
-      for (const write of fc.sample(kind, 6)) {
+      for (const write of fc.sample(kind, 4)) {
         await fill(one);
         await observe(one);
         await happen(one, { isKept: true, writes: [write] });
@@ -51,7 +53,7 @@ describe('what is remembered', () => {
           expect(await observe(one)).toEqual(await observe(other));
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -113,7 +115,7 @@ describe('what is remembered', () => {
         if (state === 'open') writer.run('ROLLBACK');
         await snapshots.close();
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -234,7 +236,7 @@ describe('memory', () => {
     for (let n = 0; n < 1000; n++) ask(n);
     for (let n = 999; n >= 0; n--) ask(n);
     const asked = [...reads.values()];
-    expect(asked.filter((times) => times === 1).length).toBeGreaterThan(20);
+    expect(asked.filter((times) => times === 1).length).toBeGreaterThan(15);
     expect(asked.filter((times) => times === 1).length).toBeLessThan(100_000 / 500);
   });
 
