@@ -14,7 +14,7 @@ const writeOne = prepared(
 );
 const createTogether = prepared(
   'create-together',
-  `SELECT unnest(coffer_create_together($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18))`,
+  `SELECT unnest(coffer_create_together($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)) AS coffer_create_together`,
 );
 
 /** What the functions say when they would have to wait. */

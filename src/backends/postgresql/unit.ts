@@ -208,12 +208,7 @@ export class PostgresUnit implements Transaction, InLine, Sender {
   async #rollback(): Promise<void> {
     const inheritance = this.#inheritance;
     if (inheritance === undefined || !(await this.#transaction.undoLast(this))) return this.#end();
-    // Those before it wait for the commit.
-    const next = this.#transaction.units < maxUnits ? this.#options.lines.next(this.#transaction) : undefined;
-    if (next !== undefined) {
-      next.join(this.#transaction, inheritance);
-      return;
-    }
+    // Those before it wait for the commit. Nobody else joins: what it was refused the next one would be refused as well.
     this.#transaction.unite();
     for (const [statement, values] of this.#lists!.settle(inheritance)) {
       this.#transaction.send('storage', statement, values, this).catch(() => {});
