@@ -1,7 +1,7 @@
 // Wraps backends once, when the service is put together, so that every call to them is observed. Without observers
 // nothing is wrapped, and nothing is paid.
 import type { CacheBackend } from '../contracts/cache.ts';
-import type { Database, Transaction } from '../contracts/database.ts';
+import type { BeginOptions, Database, Transaction } from '../contracts/database.ts';
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
@@ -71,8 +71,8 @@ function unwrap(transaction: Transaction): Transaction {
 }
 
 function observeDatabase(inner: Database, watch: Watch): Database {
-  const begin = async (): Promise<Transaction> =>
-    new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin()), watch);
+  const begin = async (options?: BeginOptions): Promise<Transaction> =>
+    new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin(options)), watch);
   if (inner.writeAlone === undefined) return withMethods(inner, { begin });
   return withMethods(inner, {
     begin,

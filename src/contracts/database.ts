@@ -44,6 +44,14 @@ export interface LoneWrite {
   readonly entries: Readonly<Record<string, readonly string[]>>;
 }
 
+export interface BeginOptions {
+  /**
+   * Whether the unit of work may share its fate with others that wait for each other: they are committed together, or fail
+   * together with a TransactionConflict, upon which each has to be run again without this. Absent: it may not.
+   */
+  readonly mayShare?: boolean;
+}
+
 export interface Database {
   /** How its connections are used at the moment, where it keeps several or makes callers wait. */
   readonly poolState?: () => PoolState;
@@ -62,7 +70,7 @@ export interface Database {
    */
   readonly isRemote?: boolean;
   /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
-  begin(): Promise<Transaction>;
+  begin(options?: BeginOptions): Promise<Transaction>;
   /**
    * Does a write of storage and permissions in one step, when everything is as it expects, and commits it; otherwise
    * nothing is written, and the work has to be done in a transaction. It waits its turn, and takes the next timestamp of

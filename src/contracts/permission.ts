@@ -19,6 +19,7 @@ export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
   readonly memberOf?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
@@ -71,6 +72,8 @@ export interface PermissionReader {
    * @param options.withChildren `false`: `*` stands for text without `/`, so nothing deeper than the pattern is
    * found; default `true`
    * @param options.memberOf a user whose principals count as well, as with `checkPermission`
+   * @param options.limit so many objects are enough: where there are more, any of them may be left out as long as so many
+   * are found, and of those found, permissions. Default: all
    */
   getAccessibleObjects(
     principals: readonly string[],

@@ -122,6 +122,8 @@ export async function requireAllowed(rule: AccessRule, caller: Caller, reader: R
 export interface ListAccess {
   /** Only these ids; `undefined`: all. */
   readonly ids: readonly string[] | undefined;
+  /** Whether there are more ids, which nobody has asked for yet. */
+  readonly isPartial?: boolean;
 }
 
 /** A list that access is asked for. */
@@ -139,6 +141,7 @@ export interface AskedList {
  * Access to a list: the whole of it, or else the objects shared one by one, or else nothing of it for those who may
  * create there.
  *
+ * @param findLimit how many shared objects are enough to know that there are many; asked only where it matters
  * @throws ServiceError missingAuthToken, forbidden
  */
 export async function requireListAccess(
@@ -146,20 +149,28 @@ export async function requireListAccess(
   caller: Caller,
   reader: Reader,
   ids: PathIds,
+  findLimit?: () => Promise<number | undefined>,
 ): Promise<ListAccess> {
   if (await isAllowed(list.whole, caller, reader, ids)) return { ids: undefined };
-  const objects = await findObjects(list, caller, reader, ids);
-  if (objects.length > 0) return { ids: objects };
+  // A policy that has the last word is asked about each of them.
+  const limit = list.whole.policed === undefined ? await findLimit?.() : undefined;
+  const objects = await findObjects(list, caller, reader, ids, limit);
+  if (objects.length > 0) return { ids: objects, isPartial: limit !== undefined && objects.length >= limit };
   if (await isAllowed(list.create, caller, reader, ids)) return { ids: [] };
   throw refusal(caller);
 }
 
-/** Ids of the single objects of a list that the caller has access to. */
-async function findObjects(
+/**
+ * Ids of the single objects of a list that the caller has access to.
+ *
+ * @param limit so many of them are enough; default all
+ */
+export async function findObjects(
   { uri, idName, own, whole }: AskedList,
   caller: Caller,
   reader: Reader,
   ids: PathIds,
+  limit?: number,
 ): Promise<readonly string[]> {
   const { knownPrincipals, memberOf } = caller;
   const bound = own.entries?.bindList(ids) ?? [];
@@ -167,7 +178,7 @@ async function findObjects(
     bound.length === 0
       ? []
       : (
-          await reader.permission.getAccessibleObjects(knownPrincipals, { bound, withChildren: false, memberOf })
+          await reader.permission.getAccessibleObjects(knownPrincipals, { bound, withChildren: false, memberOf, limit })
         ).keys();
   const shared = Array.from(found, (object) => object.slice(uri.length + 1));
   const { policed } = whole;

@@ -32,7 +32,10 @@ export type Fate = 'undone' | 'unknown';
 export interface SessionOptions {
   /** Lists over which an earlier attempt at the same work lost a race; locked before all others. */
   readonly contended?: readonly ListKey[];
-  /** Whether writes may be done by `writeAlone`; default `false`: in a transaction. */
+  /**
+   * Whether writes may be done by `writeAlone`, or in a transaction that others share; default `false`: in one of its own.
+   * What fails so may be the fault of others.
+   */
   readonly mayWriteAlone?: boolean;
   /** Who hears of what happens; default nobody. */
   readonly subscribers?: Subscribers;
@@ -52,10 +55,12 @@ export class Session {
   #doomed = false;
   #mayWriteAlone: boolean;
   #isShared = false;
+  readonly #mayShare: boolean;
 
   constructor(stores: Stores, logger: Logger, options: SessionOptions = {}) {
     const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false } = options;
     this.#mayWriteAlone = mayWriteAlone;
+    this.#mayShare = mayWriteAlone;
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
@@ -216,7 +221,7 @@ export class Session {
   }
 
   async #begin(database: Database): Promise<Transaction> {
-    const transaction = await database.begin();
+    const transaction = await database.begin({ mayShare: this.#mayShare });
     (this.#transactions ??= []).push(transaction);
     return transaction;
   }

@@ -135,11 +135,10 @@ export class Dispatcher {
     const { cors, clock } = this.#options;
     const { session, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
-    const passage = { request, route: found.route, path: found.below };
     // Before passwords are checked, which costs more than anything else that strangers can ask for.
-    if (admission !== undefined) await admission.arrive(passage);
+    if (admission !== undefined) await admission.arrive(request, found);
     const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, session, found.below);
-    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(passage, caller);
+    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(request, found, caller);
     if (note !== undefined) note.caller = caller;
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
@@ -214,7 +213,7 @@ export class Dispatcher {
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Caches between here and the caller must not hand to others what was said to one.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {
-      headers['Cache-Control'] ??= 'no-cache, no-store';
+      headers['Cache-Control'] = cachingForOne(headers['Cache-Control']);
     }
     if (transportSecurity !== undefined && origin.startsWith('https:')) {
       headers['Strict-Transport-Security'] = transportSecurity;
@@ -222,6 +221,12 @@ export class Dispatcher {
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
+}
+
+/** What an answer says about caching, where it is for one caller alone. */
+function cachingForOne(said: ResponseHeaders[string] | undefined): ResponseHeaders[string] {
+  if (said === undefined) return 'no-cache, no-store';
+  return typeof said === 'string' && said.startsWith('max-age=') ? `private, ${said}` : said;
 }
 
 /** As headers are written here; what was passed on from elsewhere in lower case must not come a second time. */

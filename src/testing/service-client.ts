@@ -53,11 +53,14 @@ export interface TestService extends TestClient {
 
 const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
+/** The event loop is that of the tests as well: how late it is says nothing about the service. */
+const defaults = { userid_hmac_secret: 'secret for tests', max_event_loop_delay_ms: '0' };
+
 /** Starts a service on a free loopback port. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { settings = {}, logger = silent, plugins, clock, authorization } = options;
   const service = await createService({
-    settings: settingsOf({ userid_hmac_secret: 'secret for tests', ...settings, host: '127.0.0.1', http_port: '0' }),
+    settings: settingsOf({ ...defaults, ...settings, host: '127.0.0.1', http_port: '0' }),
     logger,
     ...(plugins === undefined ? {} : { plugins }),
     ...(clock === undefined ? {} : { clock }),

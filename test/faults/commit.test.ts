@@ -35,7 +35,7 @@ const everything = [['system.Everyone'], ['system.Everyone'], ['system.Everyone'
 describe.each([
   // What the server says when a commit has happened: of a unit of work, and of a write alone, whose function names its
   // column in an answer that leaves after the commit.
-  { backend: 'PostgreSQL', open: startPostgresql, done: 'COMMIT\0', doneAlone: 'coffer_write_alone\0' },
+  { backend: 'PostgreSQL', open: startPostgresql, done: 'COMMIT\0', doneAlone: 'unnest\0' },
   { backend: 'Redis', open: startRedis, done: '$4\r\ndone\r\n', doneAlone: '$4\r\ndone\r\n' },
 ])('a commit on $backend whose answer is lost', ({ backend, open, done, doneAlone }) => {
   let place: Awaited<ReturnType<typeof startPostgresql>> | Awaited<ReturnType<typeof startRedis>>;

@@ -173,6 +173,25 @@ describe('Caches on the way (S23)', () => {
     }
   });
 
+  it('keep changesets of collections that not everybody may read for nobody but their readers.', async () => {
+    const signed = await start({
+      includes: 'changes',
+      'changes.resources': '/buckets/b/collections/c /buckets/b/collections/open',
+      'b.c.record_cache_maximum_expires_seconds': '60',
+      'b.open.record_cache_maximum_expires_seconds': '60',
+    });
+    const ann = signed.asUser('ann');
+    await ann.request('PUT', '/v1/buckets/b');
+    await ann.request('PUT', '/v1/buckets/b/collections/c');
+    await ann.request('PUT', '/v1/buckets/b/collections/open', { body: open });
+    const changeset = (name: string): string => `/v1/buckets/b/collections/${name}/changeset?_expected=0`;
+    const hers = await ann.request('GET', changeset('c'));
+    expect([hers.status, hers.headers['cache-control']]).toEqual([200, 'private, max-age=60']);
+    expect((await signed.request('GET', changeset('c'))).status).toBe(401);
+    const everybody = await signed.request('GET', changeset('open'));
+    expect([everybody.status, everybody.headers['cache-control']]).toEqual([200, 'max-age=60']);
+  });
+
   it('keep the root view of a read-only service for nobody but its caller.', async () => {
     const frozen = await start({ readonly: 'true' });
     const anonymous = await frozen.request('GET', '/v1/');

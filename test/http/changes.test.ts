@@ -88,7 +88,7 @@ forEachBackend((backend) => {
           changes: [{ id: 'a', deleted: true, last_modified: timestamp }],
         });
         expect(recent.headers).not.toHaveProperty('etag');
-        expect(recent.headers['cache-control']).toBe('max-age=3600');
+        expect(recent.headers['cache-control']).toBe('private, max-age=3600');
         const one = await alice.request(
           'GET',
           `${collection}/changeset?_expected=1&_since=${timestamp - 10_000}&_limit=1`,

@@ -1,5 +1,6 @@
 // All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
 // of work it belongs to and can be taken back by it; the indexes always agree with the maps.
+import type { Deletion } from '../../contracts/storage.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -89,8 +90,23 @@ export class ListTable {
     });
   }
 
+  /** Removes many live objects at once, each of which leaves its tombstone. */
+  bury(key: ListKey, deletions: readonly Deletion[], unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    for (const { old, tombstone } of deletions) {
+      this.#dropLive(list, old);
+      this.#addDead(list, tombstone);
+    }
+    unit.record(() => {
+      for (const { old, tombstone } of deletions) {
+        this.#dropDead(list, tombstone);
+        this.#addLive(list, old);
+      }
+    });
+  }
+
   /** Stores a tombstone of an id that has neither an object nor a tombstone. */
-  bury(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
+  mark(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     this.#addDead(list, tombstone);
     unit.record(() => this.#dropDead(list, tombstone));

@@ -76,7 +76,7 @@ class MemoryPermissionReader implements PermissionReader {
 
   getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     return this.run(() => {
       const found = new Map<string, Set<string>>();
@@ -98,7 +98,9 @@ class MemoryPermissionReader implements PermissionReader {
         } else {
           for (const { pattern, permission } of wanted) {
             for (const [objectId, permissions] of this.grants.grantedTo(principal, pattern)) {
-              if (permissions.has(permission)) add(objectId, permission);
+              if (!permissions.has(permission)) continue;
+              add(objectId, permission);
+              if (found.size >= limit) return found;
             }
           }
         }

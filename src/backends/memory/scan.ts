@@ -3,14 +3,15 @@
 import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
+import type { IdRange } from '../../core/query/id-bounds.ts';
 import { rangeAfter, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
 
-/** A part of a list in the order of one of its indexes; by id it begins after an id. */
+/** A part of a list in the order of one of its indexes; by id it begins after an id, or at the end of the range. */
 export type Stretch =
   | { readonly by: 'time'; readonly range: TimestampRange; readonly descending: boolean }
-  | { readonly by: 'id'; readonly after: string | undefined; readonly descending: boolean };
+  | { readonly by: 'id'; readonly range: IdRange; readonly after: string | undefined; readonly descending: boolean };
 
 /** Entries by timestamp and by id: of live objects, or of those and tombstones. */
 export class Indexes<T extends StoredEntry> {
@@ -148,9 +149,7 @@ function stretchAfter(stretch: Stretch, last: StoredEntry): Stretch {
 }
 
 function walk<T>({ byTime, byId }: Part<T>, stretch: Stretch): Iterable<T> {
-  return stretch.by === 'time'
-    ? walkByTime(byTime, stretch.range, stretch.descending)
-    : walkById(byId, stretch.after, stretch.descending);
+  return stretch.by === 'time' ? walkByTime(byTime, stretch.range, stretch.descending) : walkById(byId, stretch);
 }
 
 function* walkByTime<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange, descending: boolean): Iterable<T> {
@@ -162,10 +161,17 @@ function* walkByTime<T>(index: OrderedMap<number, T>, { low, high }: TimestampRa
   }
 }
 
-function* walkById<T>(index: OrderedMap<string, T>, after: string | undefined, descending: boolean): Iterable<T> {
+function* walkById<T>(
+  index: OrderedMap<string, T>,
+  { range: { low, high }, after, descending }: Stretch & { readonly by: 'id' },
+): Iterable<T> {
   if (index.isEmpty) return;
-  const pairs = descending ? index.entriesReversed(after) : index.entries(after);
-  for (const [id, entry] of pairs) if (id !== after) yield entry;
+  const pairs = descending ? index.entriesReversed(after ?? high) : index.entries(after ?? low);
+  for (const [id, entry] of pairs) {
+    if (descending ? low !== undefined && compareText(id, low) < 0 : high !== undefined && compareText(id, high) > 0)
+      return;
+    if (id !== after) yield entry;
+  }
 }
 
 function* merge<T>(a: Iterable<T>, b: Iterable<T>, compare: (a: T, b: T) => number): Iterable<T> {

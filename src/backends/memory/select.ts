@@ -5,6 +5,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
+import { idRangeOf } from '../../core/query/id-bounds.ts';
 import { namedIds } from '../../core/query/named-ids.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
@@ -71,7 +72,7 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
 }
 
 /** The stretch of an index that has the entries in the order of the query; `undefined` when there is no such index. */
-function stretchOf({ sort, after }: PageQuery, range: TimestampRange): Stretch | undefined {
+function stretchOf({ filters, sort, after }: PageQuery, range: TimestampRange): Stretch | undefined {
   const [first] = sort;
   if (first === undefined) return undefined;
   const descending = first.direction === 'descending';
@@ -82,9 +83,10 @@ function stretchOf({ sort, after }: PageQuery, range: TimestampRange): Stretch |
   // The few entries of a range are found by their timestamps, and then sorted.
   const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
   if (isBounded || !isIdField(first.field)) return undefined;
-  if (after === undefined) return { by: 'id', after: undefined, descending };
+  const ids = idRangeOf(filters);
+  if (after === undefined) return { by: 'id', range: ids, after: undefined, descending };
   const [last] = after;
-  return typeof last === 'string' ? { by: 'id', after: last, descending } : undefined;
+  return typeof last === 'string' ? { by: 'id', range: ids, after: last, descending } : undefined;
 }
 
 function* count<T extends StoredEntry>(indexes: Indexes<T>, selection: Selection): Steps<number> {

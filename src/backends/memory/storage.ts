@@ -210,7 +210,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
       let latest = clock;
       for (const entry of entries) {
         this.#clear(key, entry.id, entry.lastModified);
-        if (isTombstone(entry)) this.table.bury(key, entry, this.#unit);
+        if (isTombstone(entry)) this.table.mark(key, entry, this.#unit);
         else this.table.put(key, entry, this.#unit);
         latest = Math.max(latest, entry.lastModified);
       }
@@ -229,7 +229,14 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const found = this.table.find(list);
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
-    return { deletions: entries.map((old) => this.#delete(list, old, undefined, true)), more };
+    if (entries.length === 0) return { deletions: [], more };
+    const first = this.#nextTimestamp(list, undefined);
+    const deletions = entries.map((old, index): Deletion => {
+      return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
+    });
+    this.#advance(list, first + entries.length - 1);
+    this.table.bury(list, deletions, this.#unit);
+    return { deletions, more };
   }
 
   *#trim(list: ListKey, selection: Selection, maxObjects: number): Steps<number> {

@@ -22,6 +22,8 @@ export interface Access {
 /** Access inside a unit of work, which may write. */
 export interface UnitAccess extends Access {
   readonly unit: PostgresUnit;
+  /** @param known what need not be asked for, should the unit go on in the transaction of another one */
+  run(statement: Statement, values: readonly SqlValue[], known?: () => Result | undefined): Promise<Result>;
   /** Sends a statement whose answer nobody needs; a failure shows in the next one, or in the commit. */
   send(statement: Statement, values: readonly SqlValue[]): void;
 }
@@ -64,7 +66,7 @@ export function accessUnit(
   backend: BackendName,
   settle: () => void,
 ): UnitAccess {
-  const run: Access['run'] = (statement, values) => unit.run(backend, statement, values);
+  const run: UnitAccess['run'] = (statement, values, known) => unit.run(backend, statement, values, known);
   return {
     unit,
     run,

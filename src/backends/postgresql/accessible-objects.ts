@@ -30,13 +30,18 @@ export async function findAccessible(
   access: Access,
   principals: readonly string[],
   bound: readonly BoundPattern[],
-  withChildren: boolean,
+  { withChildren, limit }: { readonly withChildren: boolean; readonly limit?: number | undefined },
 ): Promise<AccessibleObjects> {
   const found: Found = new Map();
   if (principals.length === 0 || bound.length === 0) return found;
   const parameters = new Parameters();
   const keys = parameters.add(principals.map(keyOfText), 'text[]');
   const patterns = bound.map(({ pattern, permission }) => ({ ...compilePattern(pattern, withChildren), permission }));
+  // Each principal may find the same objects, so only as many rows for each of them are so many objects. Rows that the rest
+  // of a pattern refuses must not take the place of others.
+  const isExact = patterns.every(({ folder }, index) => bound[index]!.pattern === `${folder}*`);
+  const cut =
+    limit === undefined || !isExact ? '' : ` LIMIT ${parameters.add(limit * new Set(principals).size, 'bigint')}`;
   const arms = patterns.map(({ folder, name, folders, permission }) => {
     const conditions = [`e.principal_key = ANY (${keys})`, `e.permission = ${parameters.add(permission, 'text')}`];
     if (folder !== undefined) conditions.push(`e.parent = ${parameters.add(folder, 'text')}`);
@@ -45,8 +50,8 @@ export async function findAccessible(
       if (folders.high !== undefined) conditions.push(`e.parent < ${parameters.add(folders.high, 'text')}`);
     }
     if (name !== undefined) conditions.push(`e.name = ${parameters.add(name, 'text')}`);
-    return `SELECT e.parent, e.name, e.permission FROM coffer_entries e
-      JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE ${conditions.join(' AND ')}`;
+    return `(SELECT e.parent, e.name, e.permission FROM coffer_entries e
+      JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE ${conditions.join(' AND ')}${cut})`;
   });
   // UNION, not UNION ALL: an object is there once, by however many principals and patterns it is found.
   const { text, values } = parameters.bind(arms.join(' UNION '));

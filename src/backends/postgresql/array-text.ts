@@ -4,6 +4,9 @@
 /** Control characters and surrogates, which JSON writes in a way of its own. */
 const unlikeJson = /[^ -\ud7ff\ue000-\uffff]/;
 
+/** What most ids and principals are made of, and nothing that means something in an array. */
+const plain = /^[\w./:-]+$/;
+
 /** The texts, or nulls, as a value for a parameter of type `text[]`. */
 export function textArray(items: readonly (string | null)[]): string {
   let text = '{';
@@ -19,7 +22,9 @@ export function numberArray(items: readonly number[]): string {
   return `{${items.join(',')}}`;
 }
 
-/** In quotes; what is escaped with a backslash is the same as in JSON. */
+/** In quotes, where it needs them; what is escaped with a backslash is the same as in JSON. */
 function quote(item: string): string {
+  // Without quotes the word NULL, in any case, is no text.
+  if (item.length !== 4 && plain.test(item)) return item;
   return unlikeJson.test(item) ? `"${item.replaceAll(/["\\]/g, '\\$&')}"` : JSON.stringify(item);
 }

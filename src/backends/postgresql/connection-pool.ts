@@ -95,6 +95,11 @@ export class ConnectionPool {
     return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#waiting.size };
   }
 
+  /** How long one statement may wait for a lock. */
+  get lockMs(): number {
+    return timeouts(this.#options).lockMs;
+  }
+
   /** What a transaction has to say first, where the session cannot say it once for all. */
   get opening(): Statement | undefined {
     if (this.#options.isPooled !== true) return undefined;

@@ -1,7 +1,7 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: whatever they
 // must agree on stands in its rows, and nothing of it is kept in a process.
 import type { Clock } from '../../base/clock.ts';
-import type { Database, LoneWrite, Transaction } from '../../contracts/database.ts';
+import type { BeginOptions, Database, LoneWrite, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Background } from '../sql/background.ts';
@@ -10,6 +10,7 @@ import type { ConnectionPool } from './connection-pool.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import { Gatherings } from './gathering.ts';
+import { Lines } from './lines.ts';
 import { LockedLists } from './locked-lists.ts';
 import { LoneWrites } from './lone-writes.ts';
 import { initializeComponent } from './migrate.ts';
@@ -52,6 +53,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly #reaper: Background;
   readonly #gatherings: Gatherings;
   readonly #loneWrites: LoneWrites;
+  readonly #lines = new Lines();
   readonly #units = new Map<PostgresUnit, LockedLists>();
   #dialect: Promise<Dialect> | undefined;
   #closing: Promise<void> | undefined;
@@ -65,10 +67,12 @@ class OpenDatabase implements PostgresDatabase {
     this.#reaper = new Background(() => reapChunk(pool));
   }
 
-  async begin(): Promise<Transaction> {
+  async begin({ mayShare = false }: BeginOptions = {}): Promise<Transaction> {
     this.#requireOpen();
     const connection = await this.#pool.takeForUnit();
-    const unit = new PostgresUnit(connection, this.#pool.opening, () => this.#forget(unit));
+    const { opening, lockMs } = this.#pool;
+    const onEnd = (): void => this.#forget(unit);
+    const unit = new PostgresUnit({ connection, opening, lines: this.#lines, lockMs, mayShare, onEnd });
     this.#units.set(unit, new LockedLists(unit));
     return unit;
   }
@@ -89,7 +93,7 @@ class OpenDatabase implements PostgresDatabase {
       unit,
       () => this.#readDialect(),
       backend,
-      () => lists.settle(),
+      () => lists.settleAll(),
     );
   }
 

@@ -3,8 +3,9 @@
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { StoredObject as Stored } from '../../core/objects/stored.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { prepared, type Result, type Row, type Statement } from './connection.ts';
-import type { PostgresUnit } from './unit.ts';
+import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import type { Inheritance } from './shared-transaction.ts';
+import type { ListsOfUnit, PostgresUnit } from './unit.ts';
 
 /** What is stored under an id. */
 export interface Entry {
@@ -29,6 +30,11 @@ export class LockedList {
     this.clock = typeof clock === 'string' ? Number(clock) : undefined;
     this.live = Number(live);
     this.dead = Number(dead);
+  }
+
+  /** As the table has it, or will have it. */
+  get row(): Row {
+    return [this.list, this.clock === undefined ? null : String(this.clock), String(this.live), String(this.dead)];
   }
 
   /** Moves the clock forward, never back, and changes the counts. */
@@ -65,7 +71,7 @@ const updateRow = prepared(
   'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5 WHERE parent = $1 AND kind = $2',
 );
 
-export class LockedLists {
+export class LockedLists implements ListsOfUnit {
   readonly #unit: PostgresUnit;
   readonly #lists = new Map<string, LockedList>();
   /** Everything that was ever asked for. */
@@ -74,13 +80,49 @@ export class LockedLists {
   readonly #asked = new Map<string, Promise<Result>>();
   /** Lists that came into being with this unit: nobody else finds their rows before it ends. */
   readonly #added = new Set<string>();
+  /** Names of objects that stay as long as the unit has its lists. */
+  readonly #kept = new Set<string>();
   /** What has to be settled before new lists are made. */
   #holding: Promise<unknown> = Promise.resolve();
 
   constructor(unit: PostgresUnit) {
     this.#unit = unit;
-    unit.beforeCommit(() => this.settle());
-    unit.reportLists(() => [...this.#wanted.values()]);
+    unit.beforeCommit(() => this.settleAll());
+    unit.reportLists(this);
+  }
+
+  contended(): readonly ListKey[] {
+    return [...this.#wanted.values()];
+  }
+
+  leave(): Inheritance {
+    const lists = Array.from(this.#lists.values(), ({ key, row, isChanged }) => ({ key, row, isChanged }));
+    return { lists, wanted: this.contended(), added: [...this.#added], kept: [...this.#kept] };
+  }
+
+  inherit({ lists, wanted, added, kept }: Inheritance): void {
+    for (const { key, row, isChanged } of lists) {
+      const list = new LockedList(key, row);
+      list.isChanged = isChanged;
+      this.#lists.set(nameOf(key), list);
+    }
+    this.want(wanted);
+    for (const name of added) this.#added.add(name);
+    for (const name of kept) this.#kept.add(name);
+  }
+
+  settle({ lists }: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[] {
+    return lists.filter(({ isChanged }) => isChanged).map(({ key, row }) => [updateRow, valuesOf(key, row)] as const);
+  }
+
+  /** Notes that an object, by a name of it, stays as long as the unit has its lists. */
+  keep(name: string): void {
+    this.#kept.add(name);
+  }
+
+  /** Whether it does. */
+  keeps(name: string): boolean {
+    return this.#kept.has(name);
   }
 
   /** Locks the list, which is created without a clock when it is not there yet, and reads what is under the id. */
@@ -162,18 +204,17 @@ export class LockedLists {
   }
 
   /** Sends the rows of lists that have changed. */
-  settle(): void {
+  settleAll(): void {
     for (const list of this.#lists.values()) {
       if (!list.isChanged) continue;
       list.isChanged = false;
-      const { parent, kind } = list.key;
-      this.#unit.send('storage', updateRow, [parent, kind, list.clock ?? null, list.live, list.dead]);
+      this.#unit.send('storage', updateRow, valuesOf(list.key, list.row));
     }
   }
 
   /** Settles, and forgets everything, because a statement is about to change lists without their names. */
   forget(): void {
-    this.settle();
+    this.settleAll();
     this.#lists.clear();
   }
 
@@ -183,7 +224,12 @@ export class LockedLists {
     if (asked !== undefined) return asked;
     const statement = this.isNext(key) ? lockRow : lockEarlierRow;
     this.want([key]);
-    const answer = this.#unit.run('storage', statement, [key.parent, key.kind]);
+    this.#unit.standInLine(name);
+    const known = (): Result | undefined => {
+      const list = this.#lists.get(name);
+      return list && { rows: [list.row], count: 1, command: 'SELECT' };
+    };
+    const answer = this.#unit.run('storage', statement, [key.parent, key.kind], known);
     const forget = (): void => void this.#asked.delete(name);
     this.#asked.set(name, answer);
     answer.then(forget, forget);
@@ -222,6 +268,10 @@ export class LockedLists {
 /** A list as the key of a map. */
 export function nameOf({ kind, parent }: ListKey): string {
   return `${kind} ${parent}`;
+}
+
+function valuesOf({ parent, kind }: ListKey, [, clock, live, dead]: Row): readonly SqlValue[] {
+  return [parent, kind, clock ?? null, live ?? null, dead ?? null];
 }
 
 function keepEntry(list: LockedList, id: string, row: Row | undefined): Entry {

@@ -3,7 +3,7 @@
 import type { Page } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
+import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
@@ -49,8 +49,10 @@ export function compilePage(
 /** Whether an index delivers the page in its order, and nothing but the page. */
 export function isByIndex({ ids, filters, sort }: PageQuery): boolean {
   const [first] = sort;
-  const isOrdered = first !== undefined && (isTimestampField(first.field) || isIdField(first.field));
-  return isOrdered && ids === undefined && splitTimestampRange(filters).rest.length === 0;
+  const { range, rest } = splitTimestampRange(filters);
+  if (first === undefined || ids !== undefined || rest.length > 0) return false;
+  const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
+  return isTimestampField(first.field) || (isIdField(first.field) && !isBounded);
 }
 
 /**

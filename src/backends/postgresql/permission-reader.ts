@@ -12,8 +12,9 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { walkPage } from '../sql/walk-page.ts';
 import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
 import type { Access } from './access.ts';
+import { textArray } from './array-text.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
-import { arrayText, question } from './question.ts';
+import { question } from './question.ts';
 import { keyOfText } from './text-key.ts';
 
 const readMemberships = question(
@@ -107,7 +108,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
-    const keys = arrayText(principals.map(keyOfText));
+    const keys = textArray(principals.map(keyOfText));
     const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
     // Asked object by object, because others ask about the same ones: that the list is in, and what that is in.
     const questions = questionsAbout(bound, asked);
@@ -117,12 +118,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   async getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
     return bound === undefined
       ? findAllAccessible(this.access, all)
-      : findAccessible(this.access, all, bound, withChildren);
+      : findAccessible(this.access, all, bound, { withChildren, limit });
   }
 
   async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
@@ -195,7 +196,7 @@ function questionsAbout(bound: readonly BoundPermission[], asked: readonly strin
     const permissions: string[] = [];
     for (; bound[index]?.objectId === objectId; index++) permissions.push(bound[index]!.permission);
     const { folder, name } = splitObjectId(objectId);
-    questions.push([folder, name, arrayText(permissions), ...asked]);
+    questions.push([folder, name, textArray(permissions), ...asked]);
   }
   return questions;
 }

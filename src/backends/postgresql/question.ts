@@ -1,8 +1,9 @@
 // Statements that read a little, of which several can be asked in one. Sending, planning and starting a statement costs
 // the server and the driver several times what most of these read, so those that come together share it.
+import { textArray } from './array-text.ts';
 import { quick, type Row, type Statement } from './connection.ts';
 
-/** A value that stands for one parameter of a question; lists are written as `arrayText`. */
+/** A value that stands for one parameter of a question; lists are written as `textArray`. */
 export type QuestionValue = string | number;
 
 export interface Question {
@@ -40,7 +41,7 @@ function textTogether(text: string): string {
 
 /** Several lots of values as the arrays of `together`. */
 export function arraysOf(lots: readonly (readonly QuestionValue[])[]): readonly string[] {
-  return lots[0]!.map((_, index) => arrayText(lots.map((values) => String(values[index]))));
+  return lots[0]!.map((_, index) => textArray(lots.map((values) => String(values[index]))));
 }
 
 /** The rows of `together`, for each of the questions in their order. */
@@ -48,20 +49,4 @@ export function answersOf(rows: readonly Row[], count: number): readonly (readon
   const answers = Array.from({ length: count }, (): Row[] => []);
   for (const row of rows) answers[Number(row.at(-1)) - 1]!.push(row);
   return answers;
-}
-
-/** A list of texts as PostgreSQL writes an array. */
-export function arrayText(texts: readonly string[]): string {
-  let array = '';
-  for (const text of texts) array += array === '' ? itemText(text) : `,${itemText(text)}`;
-  return `{${array}}`;
-}
-
-const plain = /^[\w./:-]+$/;
-
-function itemText(text: string): string {
-  // What may be the word NULL is no text without quotes.
-  if (plain.test(text) && text.length !== 4) return text;
-  const isEscaped = text.includes('"') || text.includes('\\');
-  return isEscaped ? `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"` : `"${text}"`;
 }

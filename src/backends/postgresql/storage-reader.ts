@@ -18,7 +18,7 @@ const readObject = question(
   'read-object',
   `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END ${fromObject}`,
 );
-const readLongObject = prepared('read-long-object', `SELECT o.last_modified, o.data ${fromObject}`);
+export const readLongObject = prepared('read-long-object', `SELECT o.last_modified, o.data ${fromObject}`);
 const ofList = 'FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text';
 const readClock = question('read-clock', `SELECT l.clock ${ofList}`);
 const readCounts = question('read-counts', `SELECT l.live, l.dead ${ofList}`);

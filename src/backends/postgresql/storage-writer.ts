@@ -15,11 +15,11 @@ import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
-import { prepared, type Statement } from './connection.ts';
+import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
-import { objectOf, PostgresStorageReader, selectPage } from './storage-reader.ts';
+import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
 // Deleting the parent of a list takes its row and that of the object for itself, and so waits until nobody holds them.
 // Those who come later need not wait for it in turn, so it might wait for ever where many hold: who can, locks instead.
@@ -64,6 +64,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #inOrder = new InOrder();
   /** Objects held by the unit, which nobody deletes before its end; with `get` they are what a batch asks for most. */
   readonly #held = new Map<string, StoredObject>();
+  /** Objects that were read, but not held. */
+  readonly #seen = new Map<string, StoredObject>();
   /** New objects that are kept back until something else is sent, so that those of a batch leave together. */
   readonly #kept: { readonly list: LockedList; readonly object: StoredObject }[] = [];
 
@@ -78,7 +80,23 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const known = await this.#lists.findKnown(list, id);
     if (known !== undefined) return known.object;
-    return this.#held.get(heldName(list, id)) ?? super.get(list, id);
+    const name = heldName(list, id);
+    const held = this.#held.get(name);
+    if (held !== undefined) return held;
+    const object = await super.get(list, id);
+    if (object !== undefined) this.#seen.set(name, object);
+    return object;
+  }
+
+  /** Reads an object after a lock. Where another unit of the transaction keeps it already, as it was seen before. */
+  async #getKept(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const name = heldName(list, id);
+    const known = (): Result | undefined => {
+      const seen = this.#lists.keeps(name) ? this.#seen.get(name) : undefined;
+      return seen && { rows: [[String(seen.lastModified), seen.text]], count: 1, command: 'SELECT' };
+    };
+    const { rows } = await this.access.run(readLongObject, [list.parent, list.kind, id], known);
+    return objectOf(id, rows[0]);
   }
 
   hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
@@ -94,9 +112,12 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     if (held !== undefined) return held;
     // Read after the lock is there, as statements take effect in their order.
     const [isKept, found] =
-      below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), super.get(list, id)]);
+      below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), this.#getKept(list, id)]);
     const object = isKept ? found : await this.#holdRows(list, id);
-    if (object !== undefined) this.#held.set(heldName(list, id), object);
+    if (object !== undefined) {
+      this.#held.set(heldName(list, id), object);
+      this.#lists.keep(heldName(list, id));
+    }
     return object;
   }
 
@@ -181,6 +202,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { id } = old;
     const lastModified = await this.#nextTimestamp(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
+    this.access.unit.endAlone();
     this.access.send(deleteObject, [key.parent, list.list, id]);
     if (keepTombstone) this.access.send(insertTombstone, [key.parent, list.list, id, lastModified]);
     list.change(lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
@@ -206,6 +228,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     }
     if (lastModified === undefined || deletions.length === 0) return { deletions, more };
     const ids = deletions.map(({ old }) => old.id);
+    this.access.unit.endAlone();
     const times = deletions.map(({ tombstone }) => tombstone.lastModified);
     this.access.send(buryObjects, [key.parent, list.list, ids, times]);
     list.change(lastModified, { live: -deletions.length, dead: deletions.length });
@@ -227,6 +250,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async trimObjects(key: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     const list = await this.#lists.findList(key);
     if (list === undefined || list.live <= maxObjects) return 0;
+    this.access.unit.endAlone();
     const trimmed = await trimList(this.access, key, selection, maxObjects);
     list.change(list.clock ?? this.#clock.now(), { live: -trimmed });
     list.entries.clear();
@@ -234,6 +258,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async restore(key: ListKey, restoration: Restoration): Promise<void> {
+    this.access.unit.endAlone();
     await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
   }
 
@@ -244,8 +269,10 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #forget(): void {
+    this.access.unit.endAlone();
     this.#lists.forget();
     this.#held.clear();
+    this.#seen.clear();
   }
 
   #keep(list: LockedList, object: StoredObject): void {

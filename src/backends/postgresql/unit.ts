@@ -1,53 +1,148 @@
-// A unit of work: one transaction on one connection. Writes are sent without waiting for their answers, which come in
-// order; whatever goes wrong is known at the latest when the commit is answered.
+// A unit of work: a transaction, or a part of one that others are in as well. Writes are sent without waiting for their
+// answers, which come in order; whatever goes wrong is known at the latest when the commit is answered.
 import type { Transaction } from '../../contracts/database.ts';
-import { TransactionConflict } from '../../contracts/errors.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
-import { isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
+import type { BackendName } from './errors.ts';
+import type { InLine, Lines } from './lines.ts';
+import { SharedTransaction, type Inheritance, type Sender } from './shared-transaction.ts';
 
-const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
+/** Units that share a transaction, at most: those behind it wait as long as it is open. */
+const maxUnits = 8;
 
-export class PostgresUnit implements Transaction {
-  readonly #connection: Connection;
-  readonly #opening: Statement | undefined;
-  readonly #onEnd: () => void;
+export interface UnitOptions {
+  readonly connection: Connection;
+  /** What a transaction has to say first. */
+  readonly opening: Statement | undefined;
+  readonly lines: Lines;
+  /** How long it may stand in line. */
+  readonly lockMs: number;
+  /** Whether it may share its transaction with others. */
+  readonly mayShare: boolean;
+  readonly onEnd: () => void;
+}
+
+/** The lists of a unit, which know what it leaves to others. */
+export interface ListsOfUnit {
+  contended(): readonly ListKey[];
+  /** What the next unit in the transaction may take for granted. */
+  leave(): Inheritance;
+  inherit(inheritance: Inheritance): void;
+  /** The statements that store rows of lists that were changed by the units before. */
+  settle(inheritance: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[];
+}
+
+interface Held {
+  readonly backend: BackendName;
+  readonly statement: Statement;
+  readonly values: readonly SqlValue[];
+  readonly known: (() => Result | undefined) | undefined;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class PostgresUnit implements Transaction, InLine, Sender {
+  readonly #options: UnitOptions;
   readonly #beforeCommit: (() => void)[] = [];
   readonly #kept: (() => void)[] = [];
-  #isFlushing = false;
   readonly #afterCommit: (() => void)[] = [];
-  #contended: () => readonly ListKey[] = () => [];
-  #state: 'new' | 'open' | 'ended' = 'new';
-  /** The first thing that went wrong; the server refuses everything after it. */
-  #failure: Error | undefined;
+  #transaction: SharedTransaction;
+  #lists: ListsOfUnit | undefined;
+  #isFlushing = false;
+  #hasEnded = false;
+  #mayBeFollowed: boolean;
+  /** What was there when it joined a transaction. */
+  #inheritance: Inheritance | undefined;
+  /** While it stands in line: for which list, and what it has to send. */
+  #line: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
 
-  constructor(connection: Connection, opening: Statement | undefined, onEnd: () => void) {
-    this.#connection = connection;
-    this.#opening = opening;
-    this.#onEnd = onEnd;
+  constructor(options: UnitOptions) {
+    this.#options = options;
+    this.#transaction = new SharedTransaction(options.connection, options.opening);
+    this.#mayBeFollowed = options.mayShare;
   }
 
-  /** Runs a statement, which sees everything that was sent before. */
-  async run(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+  get transaction(): SharedTransaction {
+    return this.#transaction;
+  }
+
+  /**
+   * Runs a statement, which sees everything that was sent before.
+   *
+   * @param known what need not be asked for once a transaction is joined
+   */
+  async run(
+    backend: BackendName,
+    statement: Statement,
+    values: readonly SqlValue[],
+    known?: () => Result | undefined,
+  ): Promise<Result> {
     this.#requireOpen();
     this.#flushKept();
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#open();
-    return this.#send(backend, statement, values);
+    const failure = this.#transaction.failureOf(this);
+    if (failure !== undefined) throw failure;
+    if (this.#line !== undefined) return this.#hold(backend, statement, values, known);
+    // What is read before anything is locked or written may as well be read outside.
+    if (statement.isQuick !== true) this.#transaction.open();
+    return this.#transaction.send(backend, statement, values, this);
   }
 
   /** Sends a statement whose answer nobody needs. */
   send(backend: BackendName, statement: Statement, values: readonly SqlValue[]): void {
     this.#requireOpen();
     this.#flushKept();
-    if (this.#failure !== undefined) return;
-    this.#open();
-    this.#send(backend, statement, values).catch(() => {});
+    if (this.#transaction.hasFailed) return;
+    if (this.#line !== undefined) this.#hold(backend, statement, values).catch(() => {});
+    else {
+      this.#transaction.open();
+      this.#transaction.send(backend, statement, values, this).catch(() => {});
+    }
   }
 
-  /** Tells how to find the lists that the unit has locked or waits for. */
-  reportLists(find: () => readonly ListKey[]): void {
-    this.#contended = find;
+  /**
+   * The unit is about to lock the list. As long as it has locked nothing it may wait for others of this process here; all
+   * that it sends from now on follows when it is its turn.
+   */
+  standInLine(list: string): void {
+    const { mayShare, lines, lockMs } = this.#options;
+    if (!mayShare || this.#transaction.isOpen || this.#line !== undefined || lines.enter(list, this)) return;
+    const timer = setTimeout(() => {
+      const reason = 'a lock was not given in time';
+      const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
+      this.#transaction.fail(error, this);
+      this.#giveUp(error);
+    }, lockMs);
+    this.#line = { list, held: [], timer };
+  }
+
+  start(): void {
+    this.#transaction.open();
+    this.#sendHeld();
+  }
+
+  join(transaction: SharedTransaction, inheritance: Inheritance): void {
+    const own = this.#transaction;
+    this.#transaction = transaction;
+    this.#inheritance = inheritance;
+    void own.rollback();
+    transaction.goOn();
+    this.#lists?.inherit(inheritance);
+    this.#sendHeld();
+  }
+
+  contended(): readonly ListKey[] {
+    return this.#lists?.contended() ?? [];
+  }
+
+  /** Introduces its lists. */
+  reportLists(lists: ListsOfUnit): void {
+    this.#lists = lists;
+  }
+
+  /** Nobody may go on in its transaction, because it does what others could not take into account. */
+  endAlone(): void {
+    this.#mayBeFollowed = false;
   }
 
   /** Registers somebody who keeps changes back, and is told to send them before anything else leaves. */
@@ -55,7 +150,7 @@ export class PostgresUnit implements Transaction {
     this.#kept.push(flush);
   }
 
-  /** Registers what is still to be sent when the unit commits. */
+  /** Registers what is still to be sent when the transaction commits. */
   beforeCommit(task: () => void): void {
     this.#beforeCommit.push(task);
   }
@@ -67,45 +162,106 @@ export class PostgresUnit implements Transaction {
 
   async commit(): Promise<void> {
     this.#requireOpen();
-    for (const task of this.#beforeCommit) task();
     this.#flushKept();
-    const hasWork = this.#state === 'open';
-    this.#state = 'ended';
     try {
-      if (hasWork) await this.#commit();
+      const next = this.#findFollower();
+      if (next === undefined) await this.#commit();
+      else {
+        this.#hasEnded = true;
+        next.join(this.#transaction, this.#lists!.leave());
+        await this.#transaction.requireCommitted(this);
+      }
     } finally {
-      this.#connection.release();
-      this.#onEnd();
+      this.#options.onEnd();
     }
     for (const task of this.#afterCommit) task();
   }
 
   async rollback(): Promise<void> {
-    if (this.#state === 'ended') return;
-    const hasWork = this.#state === 'open';
-    this.#state = 'ended';
-    let isUsable = true;
+    if (this.#hasEnded) return;
+    this.#giveUp(new Error('the transaction has ended already'));
+    this.#hasEnded = true;
     try {
-      if (hasWork) await this.#connection.run({ text: 'ROLLBACK' });
-    } catch {
-      // A connection that cannot roll back is closed, and the server rolls back by itself.
-      isUsable = false;
+      await this.#rollback();
+    } finally {
+      this.#options.onEnd();
     }
-    this.#connection.release(isUsable);
-    this.#onEnd();
+  }
+
+  /** Who goes on in the transaction, if anybody may, and waits for it. */
+  #findFollower(): InLine | undefined {
+    const { units, hasFailed } = this.#transaction;
+    if (!this.#mayBeFollowed || hasFailed || units >= maxUnits) return undefined;
+    return this.#options.lines.next(this.#transaction);
   }
 
   async #commit(): Promise<void> {
-    let result: Result | undefined;
-    try {
-      result = await this.#connection.run({ text: 'COMMIT' });
-    } catch (error) {
-      // What failed earlier says more. A connection lost here leaves it open whether the commit has happened, so it
-      // must not be taken for a lost race and run again.
-      throw this.#failure ?? translateError(error, 'storage');
+    this.#transaction.unite();
+    for (const task of this.#beforeCommit) task();
+    this.#flushKept();
+    this.#hasEnded = true;
+    if (!this.#transaction.isOpen) return this.#end();
+    await this.#transaction.commit(() => this.#leaveLines());
+    await this.#transaction.requireCommitted(this);
+  }
+
+  async #rollback(): Promise<void> {
+    const inheritance = this.#inheritance;
+    if (inheritance === undefined || !(await this.#transaction.undoLast(this))) return this.#end();
+    // Those before it wait for the commit.
+    const next = this.#transaction.units < maxUnits ? this.#options.lines.next(this.#transaction) : undefined;
+    if (next !== undefined) {
+      next.join(this.#transaction, inheritance);
+      return;
     }
-    if (this.#failure !== undefined) throw this.#failure;
-    if (result.command !== 'COMMIT') throw new TransactionConflict('PostgreSQL rolled the transaction back');
+    this.#transaction.unite();
+    for (const [statement, values] of this.#lists!.settle(inheritance)) {
+      this.#transaction.send('storage', statement, values, this).catch(() => {});
+    }
+    await this.#transaction.commit(() => this.#leaveLines());
+  }
+
+  /** Ends the transaction with nothing kept. */
+  #end(): Promise<void> {
+    const ending = this.#transaction.rollback();
+    this.#leaveLines();
+    return ending;
+  }
+
+  #leaveLines(): void {
+    this.#options.lines.leave(this.#transaction);
+  }
+
+  #hold(
+    backend: BackendName,
+    statement: Statement,
+    values: readonly SqlValue[],
+    known?: () => Result | undefined,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#line!.held.push({ backend, statement, values, known, resolve, reject });
+    });
+  }
+
+  #sendHeld(): void {
+    const line = this.#line;
+    if (line === undefined) return;
+    this.#line = undefined;
+    clearTimeout(line.timer);
+    for (const { backend, statement, values, known, resolve, reject } of line.held) {
+      const result = this.#inheritance === undefined ? undefined : known?.();
+      if (result !== undefined) resolve(result);
+      else this.#transaction.send(backend, statement, values, this).then(resolve, reject);
+    }
+  }
+
+  #giveUp(error: Error): void {
+    const line = this.#line;
+    if (line === undefined) return;
+    this.#line = undefined;
+    clearTimeout(line.timer);
+    this.#options.lines.giveUp(line.list, this);
+    for (const { reject } of line.held) reject(error);
   }
 
   /** What was kept back leaves in the order in which those who keep it were registered; they send nothing else. */
@@ -116,34 +272,7 @@ export class PostgresUnit implements Transaction {
     this.#isFlushing = false;
   }
 
-  #open(): void {
-    if (this.#state !== 'new') return;
-    this.#state = 'open';
-    this.#send('storage', begin, []).catch(() => {});
-    if (this.#opening !== undefined) this.#send('storage', this.#opening, []).catch(() => {});
-  }
-
-  async #send(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
-    try {
-      return await this.#connection.run(statement, values);
-    } catch (error) {
-      // Before the commit is sent nothing can have happened: a fresh connection may do better.
-      this.#failure ??= this.#translate(error, backend, statement);
-      throw this.#failure;
-    }
-  }
-
-  #translate(error: unknown, backend: BackendName, { isImpatient = false }: Statement): Error {
-    // Before the commit is sent nothing can have happened: a fresh connection may do better.
-    if (isLostConnection(error) && this.#state === 'open') {
-      return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
-    }
-    const translated = translateError(error, backend);
-    if (!(translated instanceof TransactionConflict) && !(isImpatient && isLockRefused(error))) return translated;
-    return new TransactionConflict(translated.message, { cause: error, lists: this.#contended() });
-  }
-
   #requireOpen(): void {
-    if (this.#state === 'ended') throw new Error('the transaction has ended already');
+    if (this.#hasEnded) throw new Error('the transaction has ended already');
   }
 }

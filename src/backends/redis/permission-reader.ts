@@ -79,7 +79,7 @@ export class RedisPermissionReader implements PermissionReader {
 
   async getAccessibleObjects(
     own: readonly string[],
-    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const principals = await this.#withPrincipalsOf(memberOf, own);
     const wanted = bound?.map(({ pattern, permission }) => ({
@@ -89,15 +89,20 @@ export class RedisPermissionReader implements PermissionReader {
     const found = new Map<string, Set<string>>();
     const ids = new Set(await this.#candidates(principals, wanted));
     for (const id of this.log()?.granted() ?? []) ids.add(id);
-    for (const [objectId, entries] of await this.#load([...ids])) {
-      const names = new Set<string>();
-      for (const [permission, allowed] of entries) {
-        if (!principals.some((principal) => allowed.has(principal))) continue;
-        if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false)
-          continue;
-        names.add(permission);
+    const all = [...ids];
+    // Where fewer are enough, no more are loaded than it takes to find them.
+    const piece = limit === Infinity ? all.length : Math.max(limit, fieldChunk);
+    for (let start = 0; start < all.length && found.size < limit; start += piece) {
+      for (const [objectId, entries] of await this.#load(all.slice(start, start + piece))) {
+        const names = new Set<string>();
+        for (const [permission, allowed] of entries) {
+          if (!principals.some((principal) => allowed.has(principal))) continue;
+          if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false)
+            continue;
+          names.add(permission);
+        }
+        if (names.size > 0) found.set(objectId, names);
       }
-      if (names.size > 0) found.set(objectId, names);
     }
     return found;
   }

@@ -32,7 +32,7 @@ export function* findAccessible(
   connection: Connection,
   principals: readonly string[],
   bound: readonly BoundPattern[],
-  withChildren: boolean,
+  { withChildren, limit = Infinity }: { readonly withChildren: boolean; readonly limit?: number | undefined },
 ): Steps<AccessibleObjects> {
   const found: Found = new Map();
   for (const { pattern: text, permission } of bound) {
@@ -41,14 +41,16 @@ export function* findAccessible(
     if (folders?.length === 0) continue;
     for (const [index, principal] of [...new Set(principals)].entries()) {
       if (index > 0 && index % principalsPerStep === 0) yield;
+      if (found.size >= limit) return found;
       if (folders === undefined) {
         yield* walkEntries(connection, principal, (objectId, name) => {
           if (name === permission && pattern.matches(objectId)) add(found, objectId, permission);
         });
       } else {
-        yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) =>
-          add(found, objectId, permission),
-        );
+        yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) => {
+          add(found, objectId, permission);
+          return found.size >= limit;
+        });
       }
     }
   }
@@ -95,14 +97,14 @@ function* walkEntries(
   }
 }
 
-/** The entries of a principal with one permission, in some folders. */
+/** The entries of a principal with one permission, in some folders, until `visit` says that it is enough. */
 function* walkFolders(
   connection: Connection,
   principal: string,
   permission: string,
   folders: readonly FolderRow[],
   pattern: ObjectPattern,
-  visit: (objectId: string) => void,
+  visit: (objectId: string) => boolean,
 ): Steps<void> {
   const start = pattern.name ?? '';
   const only = pattern.name === undefined ? '' : 'AND name <= ?';
@@ -120,7 +122,7 @@ function* walkFolders(
         ...(pattern.name === undefined ? [] : [pattern.name]),
         windowRows,
       );
-      for (const [name] of names) if (pattern.matches(uri + name)) visit(uri + name);
+      for (const [name] of names) if (pattern.matches(uri + name) && visit(uri + name)) return;
     } while (names.length === windowRows);
   }
 }

@@ -4,6 +4,7 @@ import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { readEntryField } from '../../core/query/fields.ts';
+import { splitIdBounds, type IdBound } from '../../core/query/id-bounds.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf } from './filter-terms.ts';
@@ -54,9 +55,9 @@ export function* selectPage(
     } else entries = yield* selectByPosition(connection, selection, query);
   } else if (
     selection.ids === undefined &&
-    query.filters.length === 0 &&
     first !== undefined &&
     isIdField(first.field) &&
+    splitIdBounds(query.filters).rest.length === 0 &&
     (isFirstPage || typeof after === 'string')
   ) {
     entries = selectById(connection, selection, query, typeof after === 'string' ? after : undefined);
@@ -85,22 +86,27 @@ function* selectByTimestamp(
   return found;
 }
 
+/** In the order of the index by id, which also keeps to bounds on ids. */
 function selectById(
   connection: Connection,
   selection: CompiledSelection,
-  { sort, limit }: PageQuery,
+  { filters, sort, limit }: PageQuery,
   after: string | undefined,
 ): readonly StoredEntry[] {
   const { direction } = sort[0]!;
-  const beyond = after === undefined ? '' : `AND e.id ${direction === 'ascending' ? '>' : '<'} ?`;
-  const own: SqlValue[] = after === undefined ? [selection.list] : [selection.list, after];
+  const bounds: IdBound[] = [...splitIdBounds(filters).bounds];
+  if (after !== undefined) bounds.push({ operator: direction === 'ascending' ? 'gt' : 'lt', id: after });
+  const conditions = bounds.map(({ operator }) => ` AND e.id ${comparisons[operator]} ?`).join('');
+  const own: SqlValue[] = [selection.list, ...bounds.map(({ id }) => id)];
   const arms = selection.tables.map(
-    ({ table }) => `SELECT e.id, e.last_modified, ${dataOf(table)} FROM ${table} e WHERE e.list = ? ${beyond}`,
+    ({ table }) => `SELECT e.id, e.last_modified, ${dataOf(table)} FROM ${table} e WHERE e.list = ?${conditions}`,
   );
   const sql = `${arms.join(' UNION ALL ')} ORDER BY 1 ${sqlOrder(direction)} LIMIT ?`;
   const parameters = [...selection.tables.flatMap(() => own), limit + 1];
   return connection.all<EntryRow>(sql, ...parameters).map(entryOf);
 }
+
+const comparisons: Readonly<Record<IdBound['operator'], string>> = { gt: '>', min: '>=', lt: '<', max: '<=' };
 
 /** Rows of a window, live objects and tombstones merged from their indexes. */
 function selectRows(

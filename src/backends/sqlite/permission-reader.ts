@@ -62,13 +62,13 @@ export class SqlitePermissionReader implements PermissionReader {
 
   getAccessibleObjects(
     principals: readonly string[],
-    { bound, withChildren = true, memberOf }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     return this.access.read((connection) => {
       const all = memberOf === undefined ? principals : [...principals, ...readPrincipals(connection, memberOf)];
       return bound === undefined
         ? findAllAccessible(connection, all)
-        : findAccessible(connection, all, bound, withChildren);
+        : findAccessible(connection, all, bound, { withChildren, limit });
     });
   }
 

@@ -147,7 +147,8 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        for (const [index, objectId] of objectIds.entries()) {
+        // Neighbours in the table one after the other: each page of it is read once, however large the table is.
+        for (const [index, objectId] of objectIds.toSorted().entries()) {
           if (index > 0 && index % objectsPerStep === 0) yield;
           const { folder, name } = splitObjectId(objectId);
           connection.run(

@@ -9,7 +9,7 @@ import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import { positionOf } from '../../core/query/sort.ts';
-import { requireListAccess, type ListAccess } from '../access.ts';
+import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
@@ -18,6 +18,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
+import { manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
@@ -48,9 +49,31 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   }
   const query = ahead?.query ?? readListQuery(scope, parameters);
   if (context.request.method === 'HEAD') return countList(scope, access, query, { headers, clock });
+  if (access.isPartial === true) return readManyShared(scope, query, headers);
   const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
   return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
 }
+
+/** For callers who may see so many objects one by one that it matters how they are found. */
+async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
+  const { kind, context, list } = scope;
+  const { caller, ids, session } = context;
+  const asked = askedList(scope);
+  const bound = kind.rules.read.entries?.bindList(ids) ?? [];
+  const shared = {
+    list,
+    uri: asked.uri,
+    permissions: [...new Set(bound.map(({ permission }) => permission))],
+    principals: new Set(await caller.allPrincipals()),
+  };
+  const most = walkSlack * (await findMany(scope, query));
+  const firstPage = await readSharedPage(session.reader, shared, query, most);
+  const found = firstPage === undefined ? await findObjects(asked, caller, session.reader, ids) : [];
+  return readPage(scope, { ids: found }, query, { headers, firstPage });
+}
+
+/** How many times as many entries as expected a walk may look at before it is given up. */
+const walkSlack = 4;
 
 interface Ahead {
   readonly parameters: ListParameters;
@@ -91,13 +114,33 @@ function readListQuery({ kind, context, options }: Scope, parameters: ListParame
   return readQuery(parameters, context, options, kind.traits);
 }
 
-async function requireReadAccess({ kind, context }: Scope): Promise<ListAccess> {
-  const { caller, ids, session } = context;
-  const { rules, declaration } = kind;
-  const { idName } = kind;
-  const list = { uri: kind.listUri(ids), idName, whole: rules.readList, create: rules.create, own: rules.read };
+async function requireReadAccess(scope: Scope): Promise<ListAccess> {
+  const { caller, ids, session } = scope.context;
+  return requireListAccess(askedList(scope), caller, session.reader, ids, () => findManyShared(scope));
+}
+
+function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
+  const { rules, declaration, idName } = kind;
   const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
-  return requireListAccess(mayBeEmpty ? { ...list, create: openToAll } : list, caller, session.reader, ids);
+  const create = mayBeEmpty ? openToAll : rules.create;
+  return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read };
+}
+
+/** From how many shared objects on the list is walked; `undefined` where that would be no way to the answer. */
+async function findManyShared(scope: Scope): Promise<number | undefined> {
+  if (scope.context.request.method === 'HEAD') return undefined;
+  const plan = planAhead(scope);
+  if (plan === undefined) return undefined;
+  return findMany(scope, plan.query);
+}
+
+/** A poll finds little, however much it may find. */
+const polledEntries = 100;
+
+async function findMany({ context, list }: Scope, { filters, limit }: ListQuery): Promise<number> {
+  const isPoll = filters.some(({ field }) => isTimestampField(field));
+  const total = await context.session.reader.storage.countAll(list, { filters: [] });
+  return manyShared(isPoll ? Math.min(limit, polledEntries) : limit, total);
 }
 
 /** Stands in for the right to create where a list is never refused. */

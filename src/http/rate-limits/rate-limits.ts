@@ -56,11 +56,11 @@ export class RateLimits {
   }
 }
 
-interface Passage {
-  readonly request: ServiceRequest;
+/** Where a request leads. */
+interface Place {
   readonly route: Route;
-  /** Decoded, below the version prefix. */
-  readonly path: string;
+  /** Decoded path below the version prefix. */
+  readonly below: string;
 }
 
 export class Admission {
@@ -90,14 +90,14 @@ export class Admission {
    *
    * @throws ServiceError clientAtCapacity
    */
-  async arrive(passage: Passage): Promise<void> {
+  async arrive(request: ServiceRequest, place: Place): Promise<void> {
     this.#dispatched++;
     this.#taken = [];
-    this.#refusal = await this.#decideOnce(() => this.#takeAll(this.#limits.early, passage, undefined));
-    const isFinal = passage.route.endpoint.ignoresCaller === true || this.#limits.exempt.size === 0;
+    this.#refusal = await this.#decideOnce(() => this.#takeAll(this.#limits.early, request, place, undefined));
+    const isFinal = place.route.endpoint.ignoresCaller === true || this.#limits.exempt.size === 0;
     if (this.#refusal !== undefined && isFinal) throw this.#refusal;
     // Nobody will be found to call: what is counted by user goes by address.
-    if (passage.route.endpoint.ignoresCaller === true) await this.#admit(passage, undefined);
+    if (place.route.endpoint.ignoresCaller === true) await this.#admit(request, place, undefined);
   }
 
   /**
@@ -105,13 +105,15 @@ export class Admission {
    *
    * @throws ServiceError clientAtCapacity
    */
-  async admitCaller(passage: Passage, caller: Caller): Promise<void> {
+  async admitCaller(request: ServiceRequest, place: Place, caller: Caller): Promise<void> {
     if (caller.knownPrincipals.some((principal) => this.#limits.exempt.has(principal))) this.#giveBack();
-    else await this.#admit(passage, caller);
+    else await this.#admit(request, place, caller);
   }
 
-  async #admit(passage: Passage, caller: Caller | undefined): Promise<void> {
-    const refusal = this.#refusal ?? (await this.#decideOnce(() => this.#decideLate(passage, caller)));
+  async #admit(request: ServiceRequest, place: Place, caller: Caller | undefined): Promise<void> {
+    const { late } = this.#limits;
+    const refusal =
+      this.#refusal ?? (await this.#decideOnce(() => this.#takeAll(late, request, place, caller?.userId)));
     if (refusal === undefined) return;
     // Groups cost a question, which only those have to wait for who would be refused otherwise.
     if (this.#limits.exempt.size > 0 && caller?.memberOf !== undefined) {
@@ -119,10 +121,6 @@ export class Admission {
       if (all.some((principal) => this.#limits.exempt.has(principal))) return this.#giveBack();
     }
     throw refusal;
-  }
-
-  #decideLate(passage: Passage, caller: Caller | undefined): Promise<ServiceError | undefined> {
-    return this.#takeAll(this.#limits.late, passage, caller?.userId);
   }
 
   /** Tells the client where it stands. */
@@ -143,12 +141,13 @@ export class Admission {
 
   async #takeAll(
     rules: readonly Rule[],
-    { request, route, path }: Passage,
+    request: ServiceRequest,
+    { route, below }: Place,
     userId: string | undefined,
   ): Promise<ServiceError | undefined> {
     if (route.endpoint.isVital === true) return undefined;
     for (const rule of rules) {
-      if (!rule.isAbout(request.method, path)) continue;
+      if (!rule.isAbout(request.method, below)) continue;
       const who = whoOf(rule, request, userId);
       if (who === undefined) continue;
       const counter = this.#limits.counterOf(rule, who);

@@ -285,6 +285,33 @@ export const questionCases: readonly PermissionCase[] = [
       plain(await reader.getAccessibleObjects(['g', 'tom', 'h'])),
     );
   }),
+  permissionCase('a limit finds so many accessible objects, and no others than without', async ({ write, reader }) => {
+    // Most of them are found in several ways.
+    const folder = '/buckets/a/collections/c/records';
+    const entries = Array.from({ length: 40 }, (_, n) => {
+      const read = n % 3 === 0 ? ['kim', 'g', 'system.Everyone'] : ['kim'];
+      return { objectId: `${folder}/${n}`, permissions: { read, ...(n % 2 === 0 ? { write: ['g', 'kim'] } : {}) } };
+    });
+    await write((writer) => writer.addToAces(entries));
+    const bound = patterns([
+      [`${folder}/*`, 'read'],
+      [`${folder}/*`, 'write'],
+    ]);
+    const all = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone'], { bound, withChildren: false });
+    for (const limit of [1, 2, 13, 39, 40, 41, 1000]) {
+      const options = { bound, withChildren: false, limit };
+      const found = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone', 'kim'], options);
+      assert.ok(found.size >= Math.min(limit, 40), `${found.size} of ${limit}`);
+      for (const id of found.keys()) assert.ok(all.has(id));
+      if (limit > 40) assert.deepEqual(plain(found), plain(all));
+    }
+    // What a pattern refuses takes nobody's place.
+    const some = patterns([[`${folder}/3*`, 'read']]);
+    assert.equal(
+      (await reader.getAccessibleObjects(['kim'], { bound: some, withChildren: false, limit: 11 })).size,
+      11,
+    );
+  }),
   // Proves S-080.
   permissionCase('the principals of several entries come together', async ({ write, reader }) => {
     await seedObjects(write);

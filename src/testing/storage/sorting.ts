@@ -145,6 +145,10 @@ const orders = rows.flatMap(([name, objects, sort, expected]) => [
   }),
 ]);
 
+function withoutMark(mark: string): string {
+  return mark.replace('†', '');
+}
+
 async function seedDeleted(probe: StorageProbe): Promise<void> {
   await probe.seed({ a: { n: 1 }, b: { n: 2 }, c: {}, d: { n: 2 }, e: { n: 1 }, f: {} });
   for (const id of ['b', 'e', 'c']) await probe.delete(id);
@@ -200,6 +204,31 @@ const pages: readonly StorageCase[] = [
       const whole = await probe.ids({ filters, sort: sortKeys(sort) });
       assert.equal(whole.length, 6);
       assert.deepEqual(await walkPages(probe, { filters, sort: sortKeys(sort), limit: 2 }), whole);
+    }
+  }),
+  storageCase('bounds on ids hold on every page in the order of ids, with tombstones and without', async (probe) => {
+    await probe.seed({ ...types, '\u{1F600}': {}, '\uFFFD': {} });
+    for (const id of ['text', '\uFFFD']) await probe.delete(id);
+    const ends = ['', 'list', 'm', 'text', '\uFFFD', '\u{1F600}'];
+    for (const includeDeleted of [false, true]) {
+      const all = await probe.ids({ includeDeleted, sort: sortKeys('id') });
+      for (const low of ends) {
+        for (const [from, to] of [
+          ['gt', 'lt'],
+          ['min', 'max'],
+        ] as const) {
+          const filters = [compare('id', from, low), compare('id', to, '\u{1F600}'), compare('id', 'not', 'two')];
+          const ranges = [filters.slice(0, 1), filters.slice(0, 2), filters];
+          for (const some of ranges) {
+            const whole = await probe.ids({ includeDeleted, filters: some });
+            const expected = all.filter((id) => whole.includes(id));
+            for (const [sort, ids] of [['id', expected] as const, ['-id', expected.toReversed()] as const]) {
+              const query = { filters: some, includeDeleted, sort: sortKeys(sort), limit: 2 };
+              assert.deepEqual((await walkPages(probe, query)).map(withoutMark), ids.map(withoutMark));
+            }
+          }
+        }
+      }
     }
   }),
   storageCase('a restriction to ids holds on every page', async (probe) => {

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
-import { lastModifiedField } from '../../../src/core/query/fields.ts';
+import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 
@@ -21,6 +21,7 @@ const entries = Array.from({ length: 3000 }, (_, n) =>
 );
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 10 };
 
+const byId: PageQuery['sort'] = [{ field: idField, direction: 'ascending' }];
 const since = (value: number): Filter => ({ field: lastModifiedField, operator: 'gt', value });
 
 interface Plan {
@@ -71,6 +72,8 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
       storage.reader.get(long, `e${n}`),
       storage.reader.listAll(long, { ...newest, limit: n }),
       storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
+      // What has to be sorted is asked for by itself, and not prepared.
+      storage.reader.listAll(long, { ...newest, sort: byId, filters: [since(n)] }),
       permission.reader.checkPermission([`acme:${n}`], bound),
       permission.reader.checkPermission([`acme:${n}`], bound, `acme:${n}`),
       permission.reader.getObjectPermissions(`${objectId}${n}`),
