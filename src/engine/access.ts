@@ -149,11 +149,11 @@ export async function requireListAccess(
   caller: Caller,
   reader: Reader,
   ids: PathIds,
-  findLimit?: () => Promise<number | undefined>,
+  findLimit?: () => number | undefined,
 ): Promise<ListAccess> {
   if (await isAllowed(list.whole, caller, reader, ids)) return { ids: undefined };
   // A policy that has the last word is asked about each of them.
-  const limit = list.whole.policed === undefined ? await findLimit?.() : undefined;
+  const limit = list.whole.policed === undefined ? findLimit?.() : undefined;
   const objects = await findObjects(list, caller, reader, ids, limit);
   if (objects.length > 0) return { ids: objects, isPartial: limit !== undefined && objects.length >= limit };
   if (await isAllowed(list.create, caller, reader, ids)) return { ids: [] };

@@ -7,7 +7,7 @@ import { positionOf } from '../core/query/sort.ts';
 import type { Reader } from './session.ts';
 
 /** Fewer shared objects than that are always looked up by their ids. */
-const fewestToWalk = 1000;
+export const fewestToWalk = 1000;
 
 /**
  * From how many shared objects on a walk is worth its while. With so many of them spread evenly it looks at as many entries

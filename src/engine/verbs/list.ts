@@ -18,7 +18,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
-import { manyShared, readSharedPage } from '../shared-page.ts';
+import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
@@ -66,8 +66,12 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
     permissions: [...new Set(bound.map(({ permission }) => permission))],
     principals: new Set(await caller.allPrincipals()),
   };
-  const most = walkSlack * (await findMany(scope, query));
-  const firstPage = await readSharedPage(session.reader, shared, query, most);
+  const many = await findMany(scope, query);
+  const some = many > fewestToWalk ? await findObjects(asked, caller, session.reader, ids, many) : undefined;
+  if (some !== undefined && some.length < many) {
+    return readPage(scope, { ids: some }, query, { headers, firstPage: undefined });
+  }
+  const firstPage = await readSharedPage(session.reader, shared, query, walkSlack * many);
   const found = firstPage === undefined ? await findObjects(asked, caller, session.reader, ids) : [];
   return readPage(scope, { ids: found }, query, { headers, firstPage });
 }
@@ -126,12 +130,9 @@ function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
   return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read };
 }
 
-/** From how many shared objects on the list is walked; `undefined` where that would be no way to the answer. */
-async function findManyShared(scope: Scope): Promise<number | undefined> {
-  if (scope.context.request.method === 'HEAD') return undefined;
-  const plan = planAhead(scope);
-  if (plan === undefined) return undefined;
-  return findMany(scope, plan.query);
+/** How many shared objects are enough to look further; `undefined` where a walk would be no way to the answer. */
+function findManyShared(scope: Scope): number | undefined {
+  return scope.context.request.method === 'HEAD' || planAhead(scope) === undefined ? undefined : fewestToWalk;
 }
 
 /** A poll finds little, however much it may find. */
