@@ -3,7 +3,7 @@
 import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
-import { createService, type ServiceOptions } from '../app/service.ts';
+import { createService, type Service, type ServiceOptions } from '../app/service.ts';
 import { settingsOf } from '../settings/load.ts';
 
 export interface TestServiceOptions {
@@ -45,6 +45,8 @@ export interface TestClient {
 export interface TestService extends TestClient {
   /** `http://127.0.0.1:port` */
   readonly origin: string;
+  /** Answers a request without a socket. */
+  readonly answer: Service['answer'];
   /** A client that authenticates as this user unless a request says otherwise. */
   asUser(name: string): TestClient;
   /** Closes the connections and stops the service. */
@@ -72,6 +74,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return {
     origin,
     request,
+    answer: (given) => service.answer(given),
     asUser: (auth) => ({ request: (method, path, sent) => request(method, path, { auth, ...sent }) }),
     async close() {
       agent.destroy();

@@ -1,7 +1,9 @@
-// Who may do what, told once more in plain set logic and nothing of the service's own code: the reference for the attack on
-// permissions.
+// Who may do what, for the attack on permissions: its trees of URIs put before the model of the protocol.
+import { parentOf as parentOfPlace, placeOf, type Kind as ModelKind } from '../model/places.ts';
+import * as rights from '../model/rights.ts';
+import { Store } from '../model/store.ts';
 
-export type Kind = 'bucket' | 'group' | 'collection' | 'record';
+export type Kind = Exclude<ModelKind, 'history'>;
 export type Entries = Readonly<Record<string, readonly string[]>>;
 
 /** Objects by URI with their access-control entries. */
@@ -13,132 +15,66 @@ export interface Person {
   readonly principals: ReadonlySet<string>;
 }
 
-/** Kind of an object from the number of parts in its URI and the name of its list. */
+/** Kind of the object at a URI. */
 export function kindOf(uri: string): Kind {
-  const parts = uri.split('/');
-  return parts.length === 3 ? 'bucket' : parts.length === 7 ? 'record' : parts[3] === 'groups' ? 'group' : 'collection';
+  return placeOf(uri)!.kind as Kind;
 }
 
 /** The object above. */
 export function parentOf(uri: string): string | undefined {
-  const parent = uri.split('/').slice(0, -2).join('/');
-  return parent === '' ? undefined : parent;
-}
-
-/** Entries that grant a permission, `up` levels above the object: permissions.md §3 of the protocol. */
-const grants: Readonly<Record<string, readonly (readonly [up: number, entry: string])[]>> = {
-  'bucket read': [
-    [0, 'read'],
-    [0, 'write'],
-    [0, 'collection:create'],
-    [0, 'group:create'],
-  ],
-  'bucket write': [[0, 'write']],
-  'group read': [
-    [0, 'read'],
-    [0, 'write'],
-    [1, 'read'],
-    [1, 'write'],
-  ],
-  'group write': [
-    [0, 'write'],
-    [1, 'write'],
-  ],
-  'collection read': [
-    [0, 'read'],
-    [0, 'write'],
-    [0, 'record:create'],
-    [1, 'read'],
-    [1, 'write'],
-  ],
-  'collection write': [
-    [0, 'write'],
-    [1, 'write'],
-  ],
-  'record read': [
-    [0, 'read'],
-    [0, 'write'],
-    [1, 'read'],
-    [1, 'write'],
-    [2, 'read'],
-    [2, 'write'],
-  ],
-  'record write': [
-    [0, 'write'],
-    [1, 'write'],
-    [2, 'write'],
-  ],
-  // On lists, seen from the object above.
-  'bucket list': [
-    [0, 'read'],
-    [0, 'write'],
-  ],
-  'collection list': [
-    [0, 'read'],
-    [0, 'write'],
-    [1, 'read'],
-    [1, 'write'],
-  ],
-  'bucket group:create': [
-    [0, 'group:create'],
-    [0, 'write'],
-  ],
-  'bucket collection:create': [
-    [0, 'collection:create'],
-    [0, 'write'],
-  ],
-  'collection record:create': [
-    [0, 'record:create'],
-    [0, 'write'],
-    [1, 'write'],
-  ],
-};
-
-function holds(tree: Tree, person: Person, uri: string, up: number, entry: string): boolean {
-  let holder: string | undefined = uri;
-  for (let level = 0; level < up && holder !== undefined; level++) holder = parentOf(holder);
-  const principals = holder === undefined ? undefined : tree.get(holder)?.[entry];
-  return principals?.some((principal) => person.principals.has(principal)) === true;
-}
-
-function may(tree: Tree, person: Person, uri: string, right: string): boolean {
-  return grants[`${kindOf(uri)} ${right}`]!.some(([up, entry]) => holds(tree, person, uri, up, entry));
+  return parentOfPlace(placeOf(uri)!);
 }
 
 export function mayRead(tree: Tree, person: Person, uri: string): boolean {
-  return may(tree, person, uri, 'read');
+  return rights.mayRead(storeOf(tree), callerOf(person), placeOf(uri)!);
 }
 
 export function mayWrite(tree: Tree, person: Person, uri: string): boolean {
-  return may(tree, person, uri, 'write');
+  return rights.mayWrite(storeOf(tree), callerOf(person), placeOf(uri)!);
 }
 
 /** Whether the person may create objects of a kind below the parent; `undefined` is the root. */
 export function mayCreate(tree: Tree, person: Person, parent: string | undefined, kind: Kind): boolean {
-  return parent === undefined ? person.name !== undefined : may(tree, person, parent, `${kind}:create`);
+  return rights.mayCreate(storeOf(tree), callerOf(person), placeOf(`${parent ?? ''}/${kind}s`)!);
+}
+
+/** Whether the person may read the whole of a list below the parent, and so know what is not there. */
+export function mayReadWhole(tree: Tree, person: Person, parent: string, kind: Kind): boolean {
+  return rights.mayAll(storeOf(tree), callerOf(person), placeOf(`${parent}/${kind}s`)!, 'read');
 }
 
 /** Ids seen in a list; `undefined`: refused. */
 export function visibleIds(tree: Tree, person: Person, parent: string | undefined, kind: Kind): string[] | undefined {
-  return selectIds(tree, person, parent, kind, 'read', parent !== undefined && may(tree, person, parent, 'list'));
+  return selectIds(tree, person, `${parent ?? ''}/${kind}s`, 'read');
 }
 
 /** Ids that a deletion of the list would take; `undefined`: refused. */
 export function deletableIds(tree: Tree, person: Person, parent: string | undefined, kind: Kind): string[] | undefined {
-  return selectIds(tree, person, parent, kind, 'write', parent !== undefined && mayWrite(tree, person, parent));
+  return selectIds(tree, person, `${parent ?? ''}/${kind}s`, 'write');
 }
 
-function selectIds(
-  tree: Tree,
-  person: Person,
-  parent: string | undefined,
-  kind: Kind,
-  right: 'read' | 'write',
-  isWhole: boolean,
-): string[] | undefined {
-  const all = [...tree.keys()].filter((uri) => kindOf(uri) === kind && parentOf(uri) === parent);
-  const own = grants[`${kind} ${right}`]!.filter(([up]) => up === 0);
-  const seen = isWhole ? all : all.filter((uri) => own.some(([, entry]) => holds(tree, person, uri, 0, entry)));
-  if (seen.length === 0 && !isWhole && !mayCreate(tree, person, parent, kind)) return undefined;
-  return seen.map((uri) => uri.slice(uri.lastIndexOf('/') + 1)).toSorted();
+function selectIds(tree: Tree, person: Person, list: string, right: 'read' | 'write'): string[] | undefined {
+  const store = storeOf(tree);
+  const ids = rights.selectable(store, callerOf(person), placeOf(list)!, right);
+  return ids === undefined ? undefined : [...(ids === 'all' ? store.list(list).live.keys() : ids)].toSorted();
+}
+
+/** Groups are in the principals already. */
+function callerOf({ name, principals }: Person): rights.Person {
+  return { id: name, principals };
+}
+
+const stores = new WeakMap<Tree, Store>();
+
+function storeOf(tree: Tree): Store {
+  const known = stores.get(tree);
+  if (known !== undefined) return known;
+  const store = new Store();
+  for (const [uri, entries] of tree) {
+    const place = placeOf(uri)!;
+    store.put(place.list, place.id!, {}, 0);
+    store.setEntries(uri, new Map(Object.entries(entries).map(([name, principals]) => [name, new Set(principals)])));
+  }
+  stores.set(tree, store);
+  return store;
 }

@@ -4,7 +4,16 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonValue } from '../../src/base/json.ts';
 import type { TestResponse } from '../../src/testing/service-client.ts';
-import { deletableIds, kindOf, mayCreate, mayRead, mayWrite, parentOf, visibleIds } from './permission-model.ts';
+import {
+  deletableIds,
+  kindOf,
+  mayCreate,
+  mayRead,
+  mayReadWhole,
+  mayWrite,
+  parentOf,
+  visibleIds,
+} from './permission-model.ts';
 import type { Entries, Kind, Person, Tree } from './permission-model.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 
@@ -146,7 +155,7 @@ describe.each(backends)('permissions on $name', (backend) => {
         const data = { id: uri.slice(uri.lastIndexOf('/') + 1) };
         await expectDoor(person, 'POST', list, reads === false ? false : 412, { ...never, body: { data } });
       } else {
-        const isWhole = parent !== undefined && readsWhole(tree, person, parent);
+        const isWhole = parent !== undefined && mayReadWhole(tree, person, parent, kind);
         await expectDoor(person, 'GET', uri, isWhole ? 404 : false);
         await expectDoor(person, 'PUT', uri, mayCreate(tree, person, parent, kind) ? 412 : false, never);
         await expectDoor(person, 'DELETE', uri, isWhole ? 404 : false);
@@ -238,14 +247,6 @@ describe.each(backends)('permissions on $name', (backend) => {
     60_000 + runs * 5000,
   );
 });
-
-/** Whether a person may know that an object is not there. */
-function readsWhole(tree: Tree, person: Person, parent: string): boolean {
-  const below = new Map(tree);
-  const probe = `${parent}/${kindOf(parent) === 'bucket' ? 'collections' : 'records'}/probe-of-the-model`;
-  below.set(probe, {});
-  return mayRead(below, person, probe);
-}
 
 function dataOf(text: string): readonly { readonly [key: string]: JsonValue }[] {
   const answer = parseJson(text);

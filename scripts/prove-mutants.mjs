@@ -1,0 +1,101 @@
+// Plants the faults of `mutants.mjs` one at a time in a copy of the source, and shows that the model notices each. Ends
+// with a table, and with failure when one gets through or does not fit any more.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { mutants } from './mutants.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+const usage = `Usage: npm run prove:mutants [-- --only TEXT] [-- --seconds N] [-- --seed S]
+
+Plants faults in a copy of the source, and runs the model against it until it notices.
+
+Options
+  --only TEXT   only those whose name holds the text
+  --seconds N   for how long to search at most, for each (60)
+  --seed S      of the histories (1)
+  --help        show this text`;
+
+/** A service that starts no database server, as memory and SQLite need none. */
+const config = `export default { test: { pool: 'forks', include: ['test/model/model.test.ts'], restoreMocks: true } };\n`;
+
+/** What the tests say of the planted fault. @returns {{ caught: boolean, seconds: number, by: string }} */
+function tryMutant(
+  /** @type {string} */ folder,
+  /** @type {import('./mutants.mjs').Mutant} */ mutant,
+  /** @type {{ seconds: string, seed: string }} */ { seconds, seed },
+) {
+  const file = path.join(folder, mutant.file);
+  const text = readFileSync(file, 'utf8');
+  if (text.split(mutant.find).length !== 2)
+    return { caught: false, seconds: 0, by: 'the change does not fit any more' };
+  writeFileSync(
+    file,
+    text.replace(mutant.find, () => mutant.replace),
+  );
+  const begin = performance.now();
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [path.join('node_modules', 'vitest', 'vitest.mjs'), 'run', '--config', 'vitest.mutants.mjs', '--no-color'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        COFFER_PROVE_SECONDS: seconds,
+        COFFER_PROVE_SEED: seed,
+        COFFER_PROVE_BACKEND: mutant.backend,
+        COFFER_PROVE_SHRINK: 'no',
+      },
+    },
+  );
+  writeFileSync(file, text);
+  const output = stdout + stderr;
+  // A source that does not even load would be caught by anything.
+  const isDifference = /Property failed after \d+ tests/.test(output);
+  const by = /Caused by: \w*Error: *(.*)/.exec(output)?.[1]?.slice(0, 90) ?? (status === 0 ? 'nothing' : 'no test ran');
+  return { caught: status !== 0 && isDifference, seconds: (performance.now() - begin) / 1000, by };
+}
+
+function main() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: '' },
+      seconds: { type: 'string', default: '60' },
+      seed: { type: 'string', default: '1' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const folder = mkdtempSync(path.join(tmpdir(), 'coffer-mutants-'));
+  try {
+    for (const name of ['src', 'test', 'assets', 'package.json', 'tsconfig.base.json']) {
+      cpSync(path.join(root, name), path.join(folder, name), { recursive: true });
+    }
+    symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+    writeFileSync(path.join(folder, 'vitest.mutants.mjs'), config);
+    const chosen = mutants.filter(({ name }) => name.includes(values.only));
+    let survivors = 0;
+    console.log('| Planted fault | Backend | Caught by | Seconds |\n|---|---|---|---|');
+    for (const mutant of chosen) {
+      const { caught, seconds, by } = tryMutant(folder, mutant, values);
+      if (!caught) survivors++;
+      const answer = caught ? by : `**not caught: ${by}**`;
+      console.log(`| ${mutant.name} | ${mutant.backend} | ${answer.replaceAll('|', '/')} | ${seconds.toFixed(1)} |`);
+    }
+    console.log(`\n${chosen.length - survivors} of ${chosen.length} caught.`);
+    return survivors === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = main();

@@ -1,0 +1,133 @@
+// Random bodies: attributes, members of groups, permissions, and now and then what is wrong with them.
+import fc from 'fast-check';
+import type { Json, JsonMap } from './json.ts';
+import type { Kind } from './places.ts';
+import { authenticated, entryNames, everyone } from './rights.ts';
+
+const buckets = ['b', 'b_', 'bx'];
+const groupUris = buckets.flatMap((bucket) => [`/buckets/${bucket}/groups/g`, `/buckets/${bucket}/groups/g_`]);
+
+const ids: Readonly<Record<Kind, readonly string[]>> = {
+  bucket: ['b', 'b', 'b', 'b_', 'bx', 'default'],
+  group: ['g', 'g', 'g_', 'gx'],
+  collection: ['c', 'c', 'c', 'c_', 'cx'],
+  record: ['r', 'r', 's', 's', 'r_', 'rx', '10', 'constructor'],
+  history: ['h'],
+};
+
+/** An id out of those of the kind, now and then one that is none. */
+export function idFor(kind: Kind, pick: number): string {
+  return pick === 0 ? '-x' : ids[kind][pick % ids[kind].length]!;
+}
+
+/** Values of attributes. */
+export const values: fc.Arbitrary<Json> = fc.constantFrom<Json>(
+  1,
+  2,
+  10,
+  1.5,
+  -1,
+  '2',
+  'Apple',
+  'apple pie',
+  'a*b%_',
+  'é',
+  '',
+  null,
+  true,
+  false,
+  ['a', 'b'],
+  ['a'],
+  [1, 'a', null],
+  [],
+  { k: 1 },
+  { k: 2 },
+  { k: { j: 'x' } },
+  {},
+);
+const attribute = fc.constantFrom('n', 'n', 's', 't', 'o', 'constructor', '__proto__');
+/** Timestamps near those that there are. */
+export const time = fc.constantFrom(
+  '{clock}',
+  '{clock+1}',
+  '{clock+5}',
+  '{clock-1}',
+  '{clock-3}',
+  '{object}',
+  '{object+1}',
+  '{object-1}',
+  '{other}',
+  '{other}',
+  '{now+2}',
+  '{now-9}',
+  '{gone}',
+  '{gone+1}',
+);
+const attributes = fc.uniqueArray(fc.tuple(attribute, values), { maxLength: 3, selector: ([name]) => name });
+const servers: fc.Arbitrary<readonly (readonly [string, Json])[]> = fc.oneof(
+  { weight: 12, arbitrary: fc.constant([]) },
+  { weight: 3, arbitrary: time.map((value) => [['last_modified', value] as const]) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom<readonly [string, Json]>(
+        ['last_modified', true],
+        ['last_modified', null],
+        ['last_modified', -5],
+        ['last_modified', '12'],
+        ['deleted', true],
+        ['deleted', false],
+        ['__permissions__', { read: [everyone] }],
+      )
+      .map((pair) => [pair]),
+  },
+);
+const member = fc.constantFrom('{ann}', '{ben}', '{cat}', '{ben}', '{cat}', authenticated);
+const members: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 12, arbitrary: fc.array(member, { maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.constantFrom<Json>([everyone], ['/buckets/b/groups/g'], [''], [1, '{ann}'], 'x', null) },
+);
+const principal = fc.constantFrom('{ann}', '{ben}', '{cat}', '{ben}', '{cat}', authenticated, everyone, ...groupUris);
+const entry: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 20, arbitrary: fc.array(principal, { maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.constantFrom<Json>([''], [3], 'x', ['{ann}', '{ann}']) },
+);
+const someEntries = fc.array(fc.tuple(fc.nat(40), entry), { maxLength: 2 });
+/** The same without anything wrong. */
+export const shares = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.array(principal, { maxLength: 2 })), {
+  maxLength: 2,
+});
+
+/** What a body may hold; the kind decides what becomes of it. */
+export const content = fc.record({
+  shape: fc.nat(40),
+  attributes,
+  servers,
+  members: fc.option(members, { freq: 3, nil: undefined }),
+  entries: fc.option(someEntries, { freq: 1, nil: undefined }),
+  id: fc.nat(30),
+});
+type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
+
+/** The body for an object of the kind. */
+export function bodyFor(kind: Kind, given: Content, isPost: boolean): Json | undefined {
+  const { shape } = given;
+  if (shape === 0) return undefined;
+  if (shape === 1) return { data: [], extra: 1 };
+  if (shape === 2) return {};
+  const id: [string, Json][] = isPost
+    ? given.id < 14
+      ? [['id', idFor(kind, given.id)]]
+      : []
+    : given.id === 1
+      ? [['id', 'other']]
+      : [];
+  const group: [string, Json][] = kind === 'group' && given.members !== undefined ? [['members', given.members]] : [];
+  const data: JsonMap = Object.fromEntries([...given.attributes, ...given.servers, ...group, ...id]);
+  const names = [...entryNames[kind], 'read', 'write'];
+  const permissions = Object.fromEntries(
+    (given.entries ?? []).map(([pick, list]) => [pick === 0 ? 'publish' : names[pick % names.length]!, list]),
+  );
+  if (shape < 8) return { permissions };
+  return given.entries === undefined ? { data } : { data, permissions };
+}

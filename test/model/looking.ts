@@ -1,0 +1,56 @@
+// What everybody asks for at the end of a history: all that there is or was, in lists and object by object, and questions
+// that every operator and order has a part in.
+import { placeOf } from './places.ts';
+import type { Store } from './store.ts';
+
+/** Each operator, orders and pages. */
+const questions = [
+  'n=1',
+  'not_n=2',
+  'lt_n=2',
+  'max_n=1',
+  'gt_n=1',
+  'min_n=1',
+  'min_n=2',
+  'in_n=1,2,"2"',
+  'exclude_n=1,null',
+  'has_s=true',
+  'has_n=false',
+  'like_s=apple',
+  'like_s=a*_',
+  'contains_t=a',
+  'contains_any_t=["b",1]',
+  'o.k=1',
+  'id=r',
+  'in_id=r,s,c,g,b',
+  'not_deleted=true&_since=0',
+  '_sort=n,-s',
+  '_sort=-n',
+  '_sort=-o,id',
+  '_sort=id&_limit=2',
+  '_limit=1',
+].map((question) => new URLSearchParams(question).toString());
+
+/** Addresses to look at; `closely`: objects as well, and all questions to the longest list. */
+export function addressesOf(store: Store, closely: boolean): readonly string[] {
+  const addresses: string[] = [];
+  const longest = [...store.lists]
+    .filter(([path]) => placeOf(path)!.kind !== 'history')
+    .reduce((found, [path, { live }]) => (live.size > found.size ? { path, size: live.size } : found), {
+      path: '',
+      size: 1,
+    });
+  for (const [path, { live, gone }] of store.lists) {
+    addresses.push(`${path}?_since=0`);
+    if (closely) addresses.push(`${path}?_since=0&_fields=n`);
+    if (!closely || placeOf(path)!.kind === 'history') continue;
+    if (path === longest.path) addresses.push(...questions.map((question) => `${path}?${question}`));
+    for (const id of [...live.keys(), ...gone.keys()]) addresses.push(`${path}/${id}`);
+  }
+  return addresses;
+}
+
+/** Addresses of all histories. */
+export function historiesOf(store: Store): readonly string[] {
+  return [...store.lists.keys()].filter((path) => placeOf(path)!.kind === 'history').map((path) => `${path}?_limit=9`);
+}

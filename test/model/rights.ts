@@ -1,0 +1,154 @@
+// Who may do what, in plain set logic: permissions.md of the protocol as one table and a few questions to it.
+import { parentOf, placeOf, uriOf, uriOfKind, type Kind, type Place } from './places.ts';
+import type { Store } from './store.ts';
+
+export const everyone = 'system.Everyone';
+export const authenticated = 'system.Authenticated';
+
+export interface Person {
+  /** User id; `undefined`: anonymous. */
+  readonly id: string | undefined;
+  readonly principals: ReadonlySet<string>;
+}
+
+type Entry = readonly [kind: Kind, entry: string];
+
+const bucketReads: readonly Entry[] = [
+  ['bucket', 'write'],
+  ['bucket', 'read'],
+];
+const collectionReads: readonly Entry[] = [...bucketReads, ['collection', 'write'], ['collection', 'read']];
+
+/** Entries that grant a permission on an object of the kind: permissions.md §3. */
+const grants: Readonly<Record<string, readonly Entry[]>> = {
+  'bucket write': [['bucket', 'write']],
+  'bucket read': [...bucketReads, ['bucket', 'collection:create'], ['bucket', 'group:create']],
+  'bucket list': bucketReads,
+  'bucket collection:create': [
+    ['bucket', 'write'],
+    ['bucket', 'collection:create'],
+  ],
+  'bucket group:create': [
+    ['bucket', 'write'],
+    ['bucket', 'group:create'],
+  ],
+  'group write': [
+    ['bucket', 'write'],
+    ['group', 'write'],
+  ],
+  'group read': [...bucketReads, ['group', 'write'], ['group', 'read']],
+  'collection write': [
+    ['bucket', 'write'],
+    ['collection', 'write'],
+  ],
+  'collection read': [...collectionReads, ['collection', 'record:create']],
+  'collection list': collectionReads,
+  'collection record:create': [
+    ['bucket', 'write'],
+    ['collection', 'write'],
+    ['collection', 'record:create'],
+  ],
+  'record write': [
+    ['bucket', 'write'],
+    ['collection', 'write'],
+    ['record', 'write'],
+  ],
+  'record read': [...collectionReads, ['record', 'write'], ['record', 'read']],
+  'history write': [
+    ['bucket', 'write'],
+    ['history', 'write'],
+  ],
+  'history read': [...bucketReads, ['history', 'write'], ['history', 'read']],
+};
+
+/** Names of the entries that objects of a kind may have. */
+export const entryNames: Readonly<Record<Kind, readonly string[]>> = {
+  bucket: ['read', 'write', 'collection:create', 'group:create'],
+  group: ['read', 'write'],
+  collection: ['read', 'write', 'record:create'],
+  record: ['read', 'write'],
+  history: [],
+};
+
+/** What somebody is: their id, and every group whose list of members has it. */
+export function personOf(store: Store, id: string | undefined): Person {
+  if (id === undefined) return { id, principals: new Set([everyone]) };
+  const groups: string[] = [];
+  for (const [path, { live }] of store.lists) {
+    if (!path.endsWith('/groups')) continue;
+    for (const [group, { data }] of live) {
+      const members = data['members'] as readonly string[];
+      if (members.includes(id) || members.includes(authenticated)) groups.push(`${path}/${group}`);
+    }
+  }
+  return { id, principals: new Set([id, everyone, authenticated, ...groups]) };
+}
+
+/** Whether one of the person's principals stands in the entry. */
+export function holds(store: Store, person: Person, uri: string, entry: string): boolean {
+  const principals = store.entriesOf(uri).get(entry);
+  return principals !== undefined && [...principals].some((principal) => person.principals.has(principal));
+}
+
+function may(store: Store, person: Person, place: Place, right: string): boolean {
+  return grants[`${place.kind} ${right}`]!.some(([kind, entry]) => {
+    const uri = uriOfKind(place, kind);
+    return uri !== undefined && holds(store, person, uri, entry);
+  });
+}
+
+/** Reading the object itself, `read:attributes` where there is such a permission. */
+export function mayRead(store: Store, person: Person, place: Place): boolean {
+  return may(store, person, place, 'read');
+}
+
+export function mayWrite(store: Store, person: Person, place: Place): boolean {
+  return may(store, person, place, 'write');
+}
+
+/** Creating in the list of the place. */
+export function mayCreate(store: Store, person: Person, place: Place): boolean {
+  const parent = parentOf(place);
+  if (parent === undefined) return person.id !== undefined;
+  return may(store, person, placeOf(parent)!, `${place.kind}:create`);
+}
+
+/** Reading, or changing, everything in the list of the place. */
+export function mayAll(store: Store, person: Person, place: Place, right: 'read' | 'write'): boolean {
+  const parent = parentOf(place);
+  if (parent === undefined) return false;
+  return may(store, person, placeOf(parent)!, right === 'read' ? 'list' : 'write');
+}
+
+/** Ids of a list that somebody may see or change: all, some, or `undefined` for those who are refused. */
+export function selectable(
+  store: Store,
+  person: Person,
+  place: Place,
+  right: 'read' | 'write',
+): 'all' | readonly string[] | undefined {
+  if (mayAll(store, person, place, right)) return 'all';
+  const own = grants[`${place.kind} ${right}`]!.filter(([kind]) => kind === place.kind);
+  const ids = [...store.list(place.list).live.keys()].filter((id) =>
+    own.some(([, entry]) => holds(store, person, uriOf({ ...place, id }), entry)),
+  );
+  if (ids.length > 0) return ids;
+  const isCreator = place.kind !== 'history' && mayCreate(store, person, place);
+  // An authenticated caller always gets a list of buckets.
+  const isOpen = place.kind === 'bucket' && right === 'read' && person.id !== undefined;
+  return isCreator || isOpen ? [] : undefined;
+}
+
+/** Permissions that entries on an object grant on that very object: endpoints.md §7. */
+export function expanded(store: Store, person: Person, place: Place): readonly string[] {
+  const uri = uriOf(place);
+  const held = entryNames[place.kind].filter((entry) => holds(store, person, uri, entry));
+  if (held.includes('write')) {
+    return [...entryNames[place.kind], ...(hasAttributes(place) ? ['read:attributes'] : [])];
+  }
+  return [...held, ...(hasAttributes(place) && held.length > 0 ? ['read:attributes'] : [])];
+}
+
+function hasAttributes({ kind }: Place): boolean {
+  return kind === 'bucket' || kind === 'collection';
+}

@@ -1,0 +1,94 @@
+// Requests before it is known when they are sent: texts with names in braces for what only the model knows at that time.
+// `{ann}` is the id of a user; `{clock}`, `{object}`, `{other}` and `{gone}` are timestamps of the list, the object, another
+// object of the list or the tombstone that the request addresses, `{now}` is the time, and each may be followed by a sum such as `+5`. Where JSON wants a number,
+// `"{clock+5}"` alone becomes one.
+import type { Ask } from './exchange.ts';
+import { isList, isMap, type Json } from './json.ts';
+import type { Model } from './model.ts';
+import { placeOf, type Place } from './places.ts';
+
+export interface Sketch {
+  readonly method: string;
+  /** Without query. */
+  readonly path: string;
+  /** Names and values, not encoded. */
+  readonly query?: readonly (readonly [string, string])[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+}
+
+export interface Step {
+  /** Name; `undefined`: nobody. */
+  readonly user?: string | undefined;
+  /** Through a socket, or without. */
+  readonly door: 'inside' | 'http';
+  /** Milliseconds by which the time moves before. */
+  readonly advance: number;
+  /** Several are a batch; a number asks for one of the next pages that were offered to the user. */
+  readonly send: Sketch | readonly Sketch[] | number;
+}
+
+/** Requests that are sent at the same time, none waiting for another. */
+export interface Burst {
+  readonly together: readonly Step[];
+}
+
+/** The request as it is sent. */
+export function finish(model: Model, step: Step, sketch: Sketch, now: number): Ask {
+  const place = placeOf(realPath(model, step.user, sketch.path));
+  const fill = (text: string): string => fillText(model, place, text, now);
+  const query = new URLSearchParams((sketch.query ?? []).map(([name, value]): [string, string] => [name, fill(value)]));
+  return {
+    user: step.user,
+    method: sketch.method,
+    target: query.size === 0 ? sketch.path : `${sketch.path}?${query.toString()}`,
+    headers: Object.fromEntries(Object.entries(sketch.headers ?? {}).map(([name, text]) => [name, fill(text)])),
+    body: sketch.body === undefined ? undefined : fillJson(sketch.body, fill),
+  };
+}
+
+/** Several requests as a batch. */
+export function finishBatch(model: Model, step: Step, sketches: readonly Sketch[], now: number): Ask {
+  const requests = sketches.map((sketch): Json => {
+    const { method, target, headers, body } = finish(model, step, sketch, now);
+    return { method, path: target, headers: { ...headers }, ...(body === undefined ? {} : { body }) };
+  });
+  return { user: step.user, method: 'POST', target: '/batch', headers: {}, body: { requests } };
+}
+
+function realPath(model: Model, user: string | undefined, path: string): string {
+  const account = user === undefined ? undefined : model.accounts.get(user);
+  return account === undefined ? path : path.replace(/^\/buckets\/default(?=\/|$)/, `/buckets/${account.bucket}`);
+}
+
+function fillText(model: Model, place: Place | undefined, text: string, now: number): string {
+  return text.replaceAll(/\{([a-z]+)([+-]\d+)?\}/g, (whole, name: string, sum = '0') => {
+    const account = model.accounts.get(name);
+    if (account !== undefined) return account.id;
+    const time = timeOf(model, place, name, now);
+    return time === undefined ? whole : String(time + Number(sum));
+  });
+}
+
+function timeOf({ store }: Model, place: Place | undefined, name: string, now: number): number | undefined {
+  if (name === 'now') return now;
+  const list = place === undefined ? undefined : store.lists.get(place.list);
+  const id = place?.id ?? '';
+  // What is not there has a timestamp that nothing has.
+  if (name === 'clock') return list?.clock ?? 7;
+  if (name === 'object') return list?.live.get(id)?.lastModified ?? 8;
+  if (name === 'other') return [...(list?.live ?? [])].find(([other]) => other !== id)?.[1].lastModified ?? 6;
+  return name === 'gone' ? (list?.gone.get(id) ?? 9) : undefined;
+}
+
+function fillJson(value: Json, fill: (text: string) => string): Json {
+  if (typeof value === 'string') {
+    const filled = fill(value);
+    return filled !== value && /^\{(?:now|clock|object|other|gone)(?:[+-]\d+)?\}$/.test(value)
+      ? Number(filled)
+      : filled;
+  }
+  if (isList(value)) return value.map((each) => fillJson(each, fill));
+  if (!isMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [fill(key), fillJson(each, fill)]));
+}

@@ -1,0 +1,266 @@
+// Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
+import fc from 'fast-check';
+import { bodyFor, content, idFor, shares, time, values } from './bodies.ts';
+import type { Json, JsonMap } from './json.ts';
+import { placeOf } from './places.ts';
+import { filter, historyFilter, permissionsFilter, query } from './queries.ts';
+import type { Burst, Sketch, Step } from './sketch.ts';
+
+export const users = ['ann', 'ben', 'cat'];
+
+const bucket = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom('b', 'b', 'b', 'b', 'b', 'b_', 'bx') },
+  { weight: 2, arbitrary: fc.constant('default') },
+);
+const listPath = fc.oneof(
+  { weight: 1, arbitrary: fc.constant('/buckets') },
+  { weight: 2, arbitrary: bucket.map((id) => `/buckets/${id}/groups`) },
+  { weight: 2, arbitrary: bucket.map((id) => `/buckets/${id}/collections`) },
+  { weight: 1, arbitrary: bucket.map((id) => `/buckets/${id}/history`) },
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(bucket, fc.constantFrom('c', 'c', 'c', 'c', 'c_', 'cx'))
+      .map(([id, collection]) => `/buckets/${id}/collections/${collection}/records`),
+  },
+);
+function conditions(likely: string): fc.Arbitrary<Readonly<Record<string, string>>> {
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.constant({}) },
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom('if-match', 'if-none-match'),
+          fc.constantFrom(
+            ...[1, 2, 3, 4, 5].map(() => likely),
+            '"{clock}"',
+            '"{clock}"',
+            '"{gone}"',
+            '"{gone}"',
+            '*',
+            '*',
+            '"{now}"',
+            '12',
+            'W/"1"',
+          ),
+        )
+        .map(([name, value]) => ({ [name]: value })),
+    },
+  );
+}
+
+const object: fc.Arbitrary<Sketch> = fc
+  .record({
+    list: listPath,
+    id: fc.integer({ min: 0, max: 40 }),
+    verb: fc.constantFrom('PUT', 'PUT', 'PUT', 'PUT', 'PATCH', 'PATCH', 'PATCH', 'GET', 'HEAD', 'DELETE', 'DELETE'),
+    content,
+    headers: conditions('"{object}"'),
+    type: fc.nat(9),
+    operations: fc.array(fc.nat(15), { minLength: 0, maxLength: 3 }),
+    given: values,
+    query: fc.oneof(
+      { weight: 6, arbitrary: fc.constant([]) },
+      {
+        weight: 1,
+        arbitrary: fc.tuple(
+          fc.tuple(fc.constant('last_modified'), fc.oneof(time, fc.constantFrom('x', '-4', '"{object+7}"', '1.5'))),
+        ),
+      },
+    ),
+    fields: fc.option(fc.constantFrom('n', 'o.k', 's,n', 'id', ''), { freq: 5, nil: undefined }),
+  })
+  .map(({ list, id, verb, content: given, headers, type, operations, given: value, query: times, fields }) => {
+    const { kind } = placeOf(list)!;
+    const path = kind === 'history' ? '/buckets/b' : `${list}/${idFor(kind, id)}`;
+    const own = placeOf(path)!.kind;
+    if (verb === 'GET' || verb === 'HEAD') {
+      return {
+        method: verb,
+        path,
+        headers,
+        ...(fields === undefined ? {} : { query: [['_fields', fields]] as const }),
+      };
+    }
+    if (verb === 'DELETE') return { method: verb, path, headers, query: times };
+    if (verb === 'PUT') return withBody({ method: verb, path, headers }, bodyFor(own, given, false));
+    const patch =
+      type < 5 ? 'application/json' : type < 8 ? 'application/merge-patch+json' : 'application/json-patch+json';
+    const behaviour = ['light', 'diff', 'odd'][type] ?? 'full';
+    const all = {
+      ...headers,
+      'content-type': patch,
+      ...(behaviour === 'full' ? {} : { 'response-behavior': behaviour }),
+    };
+    const body = type < 8 ? bodyFor(own, given, false) : operations.map((pick) => operation(pick, value));
+    return withBody({ method: verb, path, headers: all }, body);
+  });
+
+/** JSON Patch, most of it possible on most objects. */
+function operation(pick: number, value: Json): JsonMap {
+  const all: readonly JsonMap[] = [
+    { op: 'add', path: '/data/n', value },
+    { op: 'add', path: '/data/o', value },
+    { op: 'add', path: '/data/t', value: ['a', 'b'] },
+    { op: 'add', path: '/data/t/1', value },
+    { op: 'add', path: '/data/t/-', value },
+    { op: 'remove', path: '/data/n' },
+    { op: 'replace', path: '/data/s', value },
+    { op: 'test', path: '/data/n', value },
+    { op: 'move', from: '/data/n', path: '/data/s' },
+    { op: 'copy', from: '/data/o', path: '/data/n' },
+    { op: 'add', path: '/permissions/read/{ben}' },
+    { op: 'add', path: '/permissions/write/~1buckets~1b~1groups~1g' },
+    { op: 'remove', path: '/permissions/read/{ben}' },
+    { op: 'test', path: '/permissions/write/{ann}', value: '{ann}' },
+    { op: 'replace', path: '/permissions/read', value: ['{cat}'] },
+    { op: 'replace', path: '/data', value: { n: 1 } },
+  ];
+  return all[pick]!;
+}
+
+const list: fc.Arbitrary<Sketch> = fc
+  .record({
+    path: listPath,
+    verb: fc.constantFrom('GET', 'GET', 'GET', 'GET', 'HEAD', 'POST', 'POST', 'POST', 'DELETE'),
+    content,
+    headers: conditions('"{clock}"'),
+    query: query(filter),
+    historyQuery: query(historyFilter),
+  })
+  .map(({ path, verb, content: given, headers, query: usual, historyQuery }) => {
+    const { kind } = placeOf(path)!;
+    if (kind === 'history')
+      return { method: verb === 'POST' ? 'GET' : verb, path, headers, query: historyQuery.filter(isKnowable) };
+    return verb === 'POST'
+      ? withBody({ method: verb, path, headers }, bodyFor(kind, given, true))
+      : { method: verb, path, headers, query: usual };
+  });
+
+/** The service draws the ids of entries, so the model cannot tell which comes first. */
+function isKnowable([name, value]: readonly [string, string]): boolean {
+  if (name === '_sort') return !value.split(',').some((key) => /^[-+]?id$/.test(key));
+  return name === 'record_id' || !/(?:^|_)id$/.test(name);
+}
+
+function withBody(sketch: Sketch, body: Json | undefined): Sketch {
+  return body === undefined ? sketch : { ...sketch, body };
+}
+
+const permissions: fc.Arbitrary<Sketch> = fc
+  .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), query(permissionsFilter))
+  .map(([method, asked]) => ({ method, path: '/permissions', query: asked }));
+
+const one: fc.Arbitrary<Sketch> = fc.oneof(
+  { weight: 8, arbitrary: object },
+  { weight: 6, arbitrary: list },
+  { weight: 1, arbitrary: permissions },
+);
+/** Something is deleted and made again, without what was in it, and shared with a group that has lost its members. */
+const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
+  .constantFrom('/buckets/b', '/buckets/b', '/buckets/b/collections/c', '/buckets/b/groups/g')
+  .map((path) => {
+    const body = { permissions: { read: ['/buckets/b/groups/g'] } };
+    const inside = path === '/buckets/b' ? ['groups/g', 'collections/c'] : [];
+    return [
+      { method: 'DELETE', path },
+      { method: 'PUT', path, body },
+      ...inside.map((name) => ({ method: 'PUT', path: `${path}/${name}` })),
+    ];
+  });
+
+/** A group gets other members, and the same batch goes on: for its sender nothing has changed yet. */
+const handover: fc.Arbitrary<readonly Sketch[]> = fc
+  .constantFrom<readonly string[]>([], ['{ann}'], ['{ben}'], ['{ben}', '{cat}'], ['system.Authenticated'])
+  .map((members) => [
+    { method: 'PATCH', path: '/buckets/b/groups/g', body: { data: { members } } },
+    { method: 'GET', path: '/permissions' },
+    { method: 'GET', path: '/buckets/b/collections/c/records' },
+    { method: 'GET', path: '/buckets/b/collections/c/records/r' },
+    { method: 'PATCH', path: '/buckets/b/collections/c/records/s', body: { data: { n: 1 } } },
+  ]);
+
+const step: fc.Arbitrary<Step> = fc.record({
+  user: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'ben', 'ben', 'ben', 'cat', undefined),
+  door: fc.constantFrom('inside' as const, 'inside' as const, 'http' as const),
+  advance: fc.constantFrom(0, 0, 1, 1, 3, 1000, -2, -5000),
+  send: fc.oneof(
+    { weight: 12, arbitrary: one },
+    { weight: 3, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },
+    { weight: 2, arbitrary: fc.nat(5) },
+    { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
+  ),
+});
+
+const records = '/buckets/b/collections/c/records';
+
+/** A write to one list by its owner, who stays that: the order of such writes is all that their answers depend on. */
+const ordered: fc.Arbitrary<Sketch> = fc
+  .tuple(
+    fc.constantFrom('PUT', 'PUT', 'PATCH', 'POST', 'DELETE', 'DELETE /'),
+    fc.constantFrom('r', 's', 'r_', 'rx'),
+    fc.dictionary(fc.constantFrom('n', 's'), values, { maxKeys: 2 }),
+    fc.option(time, { freq: 3, nil: undefined }),
+    conditions('"{object}"'),
+  )
+  .map(([method, id, attributes, at, headers]) => {
+    if (method === 'DELETE /') return { method: 'DELETE', path: records, query: [['_limit', '2']] };
+    if (method === 'DELETE') return { method, path: `${records}/${id}`, headers };
+    const data = { ...attributes, ...(at === undefined ? {} : { last_modified: at }) };
+    const isPost = method === 'POST';
+    return {
+      method,
+      path: isPost ? records : `${records}/${id}`,
+      headers,
+      body: { data: isPost ? { ...data, id } : data },
+    };
+  });
+
+/** Some at the same time, so few that every order in which they may have been done can be tried. */
+const burst: fc.Arbitrary<Burst> = fc
+  .array(
+    fc.record({
+      user: fc.constant('ann'),
+      door: fc.constantFrom('inside' as const, 'http' as const),
+      advance: fc.constant(0),
+      send: fc.oneof(ordered, fc.array(ordered, { minLength: 2, maxLength: 3 })),
+    }),
+    { minLength: 2, maxLength: 4 },
+  )
+  .map((together) => ({ together }));
+
+/** What there is in the beginning; parents come first. */
+const first = [
+  'b',
+  'b_',
+  'b/groups/g',
+  'b/groups/g_',
+  'b/collections/c',
+  'b/collections/c_',
+  'b/collections/c/records/r',
+  'b/collections/c/records/s',
+  'b/collections/c/records/r_',
+  'b_/collections/c',
+  'b_/collections/c/records/r',
+  'default/collections/c/records/r',
+];
+
+/** Something to begin with, and who may do what with it. */
+const opening: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(...first.map((path) => fc.tuple(fc.constant(`/buckets/${path}`), content, shares)))
+  .map((objects) => {
+    const send = objects.map(([path, given, entries]) => {
+      const whole = { ...given, entries, servers: [], id: 30, shape: 40 };
+      return withBody({ method: 'PUT', path }, bodyFor(placeOf(path)!.kind, whole, false));
+    });
+    return [{ user: 'ann', door: 'inside', advance: 0, send }];
+  });
+
+/** A history; `size` is about how many requests it has at most. */
+export function anyHistory(size: number): fc.Arbitrary<readonly (Step | Burst)[]> {
+  const any = fc.oneof({ weight: 9, arbitrary: step }, { weight: 1, arbitrary: burst });
+  return fc
+    .tuple(opening, fc.array(any, { minLength: 1, maxLength: size, size: 'max' }))
+    .map(([begin, rest]) => [...begin, ...rest]);
+}
