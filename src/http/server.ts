@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { limitConnections } from './connection-limit.ts';
+import { arrivals } from './arrivals.ts';
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
@@ -81,6 +82,17 @@ function addressOf(server: Server): string {
   return `http://${address === '0.0.0.0' ? '127.0.0.1' : address}:${port}`;
 }
 
+/** What has come in for a request. */
+interface Received {
+  readonly body: RequestBody;
+  /** Set when the service refuses it unseen; `isLast` where the connection cannot be used any more. */
+  readonly refusal: { readonly error: unknown; readonly isLast: boolean } | undefined;
+}
+
+function refused(error: unknown, isLast: boolean): Received {
+  return { body: RequestBody.none, refusal: { error, isLast } };
+}
+
 class Shell {
   readonly server: Server;
   readonly connections: Connections;
@@ -116,37 +128,35 @@ class Shell {
   /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     try {
-      const request = this.#toRequest(incoming);
-      const { isLast, response } = await this.#answer(incoming, request);
-      await send(outgoing, request, response, isLast || this.connections.areLeaving);
+      const received = await this.#receive(incoming);
+      await arrivals.wait();
+      const request = this.#toRequest(incoming, received);
+      const response = await this.#answer(request, received);
+      const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
+      await send(outgoing, request, response, isLast);
     } catch {
       outgoing.destroy();
     }
   }
 
-  async #answer(
-    incoming: IncomingMessage,
-    bodiless: ServiceRequest,
-  ): Promise<{ response: ServiceResponse; isLast: boolean }> {
-    const { runner } = this.#options;
-    if (!namesOneHost(incoming)) {
-      return { response: await respondWithRefusal(runner, bodiless, new ServiceError('badRequest')), isLast: false };
-    }
-    let body: RequestBody;
+  /** The body, or why the request is not answered as it asks. Begins to read at once. */
+  async #receive(incoming: IncomingMessage): Promise<Received> {
+    if (!namesOneHost(incoming)) return refused(new ServiceError('badRequest'), false);
     try {
-      const received = receiveBody(incoming, this.#options);
-      body = received instanceof RequestBody ? received : await received;
+      return { body: await receiveBody(incoming, this.#options), refusal: undefined };
     } catch (error) {
       // The rest of such a body is not waited for.
-      return { response: await respondWithRefusal(runner, bodiless, error), isLast: true };
+      return refused(error, true);
     }
-    const request = { ...bodiless, body };
-    const { load } = this.#options;
+  }
+
+  #answer(request: ServiceRequest, { refusal }: Received): Promise<ServiceResponse> {
+    const { runner, load } = this.#options;
+    if (refusal !== undefined) return respondWithRefusal(runner, request, refusal.error);
     // Whoever sends a file slowly shall not take the place of others.
-    if (load === undefined || body.stream !== undefined) {
-      return { response: await respond(runner, request), isLast: false };
-    }
-    return { response: await this.#answerUnder(load, request), isLast: false };
+    return load === undefined || request.body.stream !== undefined
+      ? respond(runner, request)
+      : this.#answerUnder(load, request);
   }
 
   async #answerUnder(load: Load, request: ServiceRequest): Promise<ServiceResponse> {
@@ -164,13 +174,13 @@ class Shell {
     }
   }
 
-  #toRequest(incoming: IncomingMessage): ServiceRequest {
+  #toRequest(incoming: IncomingMessage, { body }: Received): ServiceRequest {
     const headers = incoming.headers as Record<string, string | undefined>;
     return {
       method: incoming.method ?? '',
       target: decodeTarget(incoming.url ?? ''),
       headers,
-      body: RequestBody.none,
+      body,
       origin: this.#originOf(incoming),
       clientAddress: clientAddress(incoming, this.#isTrusted),
       id: requestId(headers['x-request-id']),
