@@ -1,22 +1,20 @@
 // Several processes on one database, each stood for by a connection of its own: no update is lost, no writer gives up, and
 // units that hold several lists do not stop each other for good.
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { Races } from '../../../src/engine/races.ts';
+import { compareLists } from '../../../src/core/objects/list-order.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openTestServer } from '../../support/redis.ts';
 
-/** As the runner of requests does. */
-const maxAttempts = 8;
 const processes = 4;
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 
@@ -54,18 +52,21 @@ describe.each([
     for (const database of databases) await database.close();
   });
 
-  /** A unit of work in one of the processes, run again when it loses a race. */
+  /** A unit of work in one of the processes, run again when it loses a race, as requests are. */
   async function unit<T>(process: number, work: (writers: Writers) => Promise<T>): Promise<T> {
     const database = databases[process % processes]!;
     const [storage, permission] = [createRedisStorage(database), createRedisPermission(database)];
-    for (let attempt = 1; ; attempt++) {
+    const races = new Races();
+    for (;;) {
       try {
-        return await inUnit(database, (transaction) =>
-          work({ storage: storage.writer(transaction), permission: permission.writer(transaction) }),
-        );
+        return await inUnit(database, async (transaction) => {
+          const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
+          for (const known of races.contended.toSorted(compareLists)) await writers.storage.lock(known);
+          return work(writers);
+        });
       } catch (error) {
-        if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
-        await wait(Math.random() * 2 ** attempt);
+        if (!races.isLost(error)) throw error;
+        await races.pause();
       }
     }
   }

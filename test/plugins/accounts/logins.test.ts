@@ -1,11 +1,9 @@
 // Logins: what is remembered of good and bad passwords, the limits on guessing, and hashes that came from elsewhere.
 import { hash as hashBcrypt } from 'bcryptjs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
+import { cloneDatabase } from '../../support/postgresql.ts';
 import { accountSettings, basic, importAccount, logIn, openDoor, signUp, startAccounts, tryLogin } from './service.ts';
 
 const strict = { account_login_failures_per_account: '3', account_login_failures_per_address: '5' };
@@ -114,10 +112,14 @@ describe('limits on failed logins', () => {
 
 describe('passwords that change', () => {
   it('An old password ends at once in every process, whatever each of them remembers.', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'coffer-accounts-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const url = path.join(folder, 'shared.sqlite3');
-    const settings = { storage_backend: 'sqlite', storage_url: url, permission_backend: 'sqlite', permission_url: url };
+    const { url, drop } = await cloneDatabase();
+    onTestFinished(drop);
+    const settings = {
+      storage_backend: 'postgresql',
+      storage_url: url,
+      permission_backend: 'postgresql',
+      permission_url: url,
+    };
     // Two services on one store, with caches of their own.
     const [one, other] = [await startAccounts({ settings }), await startAccounts({ settings })];
     await signUp(one, 'zoe', 'first');
