@@ -17,25 +17,32 @@ function cpuOf(pid) {
 /** Resident memory of a process and its children, in MiB. @param {number} pid @returns {number} */
 export function residentMiB(pid) {
   const kilobytes = family(pid).map((each) => {
-    const file = `/proc/${each}/status`;
-    return existsSync(file) ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) : 0;
+    return Number(/VmRSS:\s+(\d+)/.exec(readIfThere(`/proc/${each}/status`))?.[1] ?? 0);
   });
   return kilobytes.reduce((a, b) => a + b, 0) / 1024;
 }
 
 /** @param {number} pid @returns {number[]} */
 function family(pid) {
-  const file = `/proc/${pid}/task/${pid}/children`;
-  if (!existsSync(file)) return [pid];
-  return [pid, ...readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number).flatMap(family)];
+  return [
+    pid,
+    ...readIfThere(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number).flatMap(family),
+  ];
 }
 
 /** Fields after the name in parentheses, which may hold anything. @param {number} pid @returns {string[]} */
 function statOf(pid) {
-  const file = `/proc/${pid}/stat`;
-  if (!existsSync(file)) return [];
-  const text = readFileSync(file, 'utf8');
+  const text = readIfThere(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** The text of a file; empty when there is none, as of children that have ended meanwhile. @param {string} file */
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Whether the system tells. */

@@ -1,5 +1,5 @@
 // Writes the results of a reference run to a file of the project.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.mjs';
@@ -17,6 +17,7 @@ export async function save(bench, rows, began) {
   const verdicts = rows.map(({ value, target }) => isMet(value, target));
   const met = verdicts.filter((verdict) => verdict === true).length;
   const judged = verdicts.filter((verdict) => verdict !== undefined).length;
+  const lines = withEarlier(rows.map(formatRow));
   const minutes = ((performance.now() - began) / 60_000).toFixed(0);
   const command = ['npm run bench --', ...process.argv.slice(2)].join(' ');
   writeFileSync(
@@ -24,6 +25,7 @@ export async function save(bench, rows, began) {
     `# Results
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)} in ${minutes} minutes: ${met} of ${judged} targets met.
+Rows of questions that were not asked this time are those of the run before.
 
 ## Machine
 
@@ -47,8 +49,27 @@ ${(await describeMachine(bench)).map((line) => `- ${line}.`).join('\n')}
 
 ## Table
 
-${[heading, ...rows.map(formatRow)].join('\n')}
+${[heading, ...lines].join('\n')}
 `,
   );
   console.error(`wrote ${file}`);
+}
+
+/**
+ * The rows of this run, each in the place of the one that asked the same before, and the rest of those.
+ *
+ * @param {readonly string[]} rows
+ */
+function withEarlier(rows) {
+  const before = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  const earlier = before.filter((line) => line.startsWith('| ')).slice(2);
+  const now = new Map(rows.map((row) => [keyOf(row), row]));
+  const kept = earlier.map((row) => now.get(keyOf(row)) ?? row);
+  const known = new Set(earlier.map(keyOf));
+  return [...kept, ...rows.filter((row) => !known.has(keyOf(row)))];
+}
+
+/** Question and backend. @param {string} row */
+function keyOf(row) {
+  return row.split(' | ').slice(0, 2).join(' | ');
 }
