@@ -72,13 +72,8 @@ async function answers(url) {
  * @param {Answer} answer
  * @returns {Promise<Program>}
  */
-export async function startBare(answer) {
-  const began = performance.now();
-  const child = spawn(process.execPath, [bareServer], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(JSON.stringify(answer));
-  const [line] = await once(child.stdout, 'data');
-  const url = String(line).trim();
-  return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGKILL') };
+export function startBare(answer) {
+  return startToldServer(bareServer, answer, 'inherit');
 }
 
 /**
@@ -89,22 +84,31 @@ export async function startBare(answer) {
  * @returns {Promise<Program>}
  */
 export async function startHandMade(folder, purpose) {
+  const log = openSync(path.join(folder, `by-hand-${Math.round(performance.now())}.log`), 'w');
+  try {
+    return await startToldServer(handMadeServer, purpose, log);
+  } finally {
+    closeSync(log);
+  }
+}
+
+/**
+ * Starts a server that reads on standard input what it is to do, and then tells its address.
+ *
+ * @param {string} file
+ * @param {object} task
+ * @param {number | 'inherit'} log where its standard error goes
+ * @returns {Promise<Program>}
+ */
+async function startToldServer(file, task, log) {
   const began = performance.now();
-  const log = openSync(path.join(folder, `by-hand-${Math.round(began)}.log`), 'w');
-  const child = spawn(process.execPath, [handMadeServer], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'production' },
-    stdio: ['pipe', 'pipe', log],
-  });
-  closeSync(log);
+  const env = { PATH: process.env['PATH'], NODE_ENV: 'production' };
+  const child = spawn(process.execPath, [file], { env, stdio: ['pipe', 'pipe', log] });
   if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
-  child.stdin.end(JSON.stringify(purpose));
+  child.stdin.end(JSON.stringify(task));
   const [line] = await once(child.stdout, 'data');
-  return {
-    url: String(line).trim(),
-    pid: child.pid ?? 0,
-    startMs: performance.now() - began,
-    stop: () => end(child, 'SIGKILL'),
-  };
+  const url = String(line).trim();
+  return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGKILL') };
 }
 
 /** @param {import('node:child_process').ChildProcess} child @param {NodeJS.Signals} signal */

@@ -55,15 +55,22 @@ function visible({ store }: Turn, place: Place, ids: 'all' | readonly string[], 
   return ids === 'all' ? all : all.filter(({ id }) => ids.includes(id as string));
 }
 
-function read(turn: Turn, place: Place): Expected {
-  const { store, person, ask, now } = turn;
-  const ids = selectable(store, person, place, 'read');
+/** What comes before any answer about a list: access, the parent, conditions and parameters, in this order. */
+function enter(turn: Turn, place: Place, right: 'read' | 'write') {
+  const { store, person, ask } = turn;
+  const ids = selectable(store, person, place, right);
   if (ids === undefined) throw refused(person);
   requireParent(turn, place);
   const issues: Issue[] = [];
   const conditions = readConditions(ask, issues);
   const rules = rulesOf(turn, place);
   requireNone([...issues, ...checkQuery(ask, rules)]);
+  return { ids, conditions, rules };
+}
+
+function read(turn: Turn, place: Place): Expected {
+  const { store, ask, now } = turn;
+  const { ids, conditions, rules } = enter(turn, place, 'read');
   if (conditions.match !== undefined || conditions.noneMatch !== undefined) {
     const clock = store.touch(place.list, now);
     const same = unchanged(conditions, clock, alerts(ask));
@@ -127,14 +134,8 @@ function chosenId({ store, hint }: Turn, place: Place): string {
 }
 
 function removeAll(turn: Turn, place: Place): Expected {
-  const { store, person, ask, now } = turn;
-  const ids = selectable(store, person, place, 'write');
-  if (ids === undefined) throw refused(person);
-  requireParent(turn, place);
-  const issues: Issue[] = [];
-  const conditions = readConditions(ask, issues);
-  const rules = rulesOf(turn, place);
-  requireNone([...issues, ...checkQuery(ask, rules)]);
+  const { store, ask, now } = turn;
+  const { ids, conditions, rules } = enter(turn, place, 'write');
   const clock = store.touch(place.list, now);
   requireConditions(conditions, clock);
   const query = readQuery(ask, rules);
