@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenStores } from '../../../src/app/backends.ts';
 import { copyBetween } from '../../../src/app/copy/copy.ts';
 import { inUnit } from '../../../src/app/copy/units.ts';
-import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { dumpStores } from './dump.ts';
 import { empty, EveryStore, type Backend } from './every-store.ts';
+import { fillLongList, restore } from './long-list.ts';
 import { fill, randomStores, sample } from './random-store.ts';
 
 let every: EveryStore;
@@ -20,12 +21,6 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(() => every.close());
-
-const list: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
-
-function restore({ storage }: OpenStores, clock: number, entries: readonly StoredEntry[]): Promise<void> {
-  return inUnit(storage.database, (transaction) => storage.writer(transaction).restore(list, { clock, entries }));
-}
 
 test('a copy that goes through every backend and back is what it was', { timeout: 120_000 }, async () => {
   const way: readonly Backend[] = ['memory', 'redis', 'postgresql', 'redis-cluster', 'sqlite', 'redis', 'memory'];
@@ -99,19 +94,7 @@ describe.each(pairs)('from %s to %s', (from, to) => {
   test('a list of many entries arrives in portions, permissions and members too', { timeout: 60_000 }, async () => {
     const [source, target] = [storesOf(from), storesOf(to)];
     await empty(source);
-    const entries = Array.from({ length: 2300 }, (_, n) => {
-      return n % 4 === 0
-        ? ({ id: `e${n}`, lastModified: n, deleted: true } as const)
-        : new StoredObject(`e${n}`, n, `{"n":${n}.10,"big":1${'0'.repeat(30)}${n}}`);
-    });
-    await restore(source, 2 ** 52, entries);
-    await inUnit(source.permission.database, async (transaction) => {
-      const writer = source.permission.writer(transaction);
-      for (const { id } of entries.slice(0, 1200)) {
-        await writer.addPrincipalToAce(`${list.parent}/records/${id}`, 'write', 'zoe');
-        await writer.addUserPrincipal(id, '/buckets/a/groups/g');
-      }
-    });
+    await fillLongList(source, 2300);
     const progress: number[] = [];
     const result = await copyBetween(source, target, {
       mode: 'empty',

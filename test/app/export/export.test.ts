@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { OpenStores } from '../../../src/app/backends.ts';
 import { copyBetween } from '../../../src/app/copy/copy.ts';
 import { inUnit } from '../../../src/app/copy/units.ts';
 import { exportStores, importStores } from '../../../src/app/export/export.ts';
-import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { dumpStores } from '../copy/dump.ts';
 import { backends, empty, EveryStore } from '../copy/every-store.ts';
+import { fillLongList, restore } from '../copy/long-list.ts';
 import { fill, randomStores, sample } from '../copy/random-store.ts';
 
 let every: EveryStore;
@@ -30,12 +30,6 @@ function fileNamed(name: string): string {
     rmSync(folder, { recursive: true });
   });
   return join(folder, name);
-}
-
-const list: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
-
-function restore({ storage }: OpenStores, clock: number, entries: readonly StoredEntry[]): Promise<void> {
-  return inUnit(storage.database, (transaction) => storage.writer(transaction).restore(list, { clock, entries }));
 }
 
 /** A file with other lines, and the checksum that belongs to them. */
@@ -74,19 +68,7 @@ describe.each(backends)('with %s', (backend) => {
   test('a list of many entries arrives in portions, permissions and members too', { timeout: 60_000 }, async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     await empty(source);
-    const entries = Array.from({ length: 21_500 }, (_, n) => {
-      return n % 4 === 0
-        ? ({ id: `e${n}`, lastModified: n, deleted: true } as const)
-        : new StoredObject(`e${n}`, n, `{"n":${n}.10,"big":1${'0'.repeat(30)}${n}}`);
-    });
-    await restore(source, 2 ** 52, entries);
-    await inUnit(source.permission.database, async (transaction) => {
-      const writer = source.permission.writer(transaction);
-      for (const { id } of entries.slice(0, 1200)) {
-        await writer.addToAces([{ objectId: `${list.parent}/records/${id}`, permissions: { write: ['zoe', id] } }]);
-        await writer.addUserPrincipal(id, '/buckets/a/groups/g');
-      }
-    });
+    await fillLongList(source, 21_500);
     const file = fileNamed('x.ndjson');
     await exportStores(source, file);
     const told: number[] = [];
