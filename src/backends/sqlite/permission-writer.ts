@@ -106,6 +106,9 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     this.#forgetAnswers(objectIds);
     const folders = this.#folders;
+    if (entries.length <= objectsPerStep) {
+      return this.access.run((connection) => grantAll(connection, entries, folders));
+    }
     return (
       this.access
         .read(function* (connection) {
