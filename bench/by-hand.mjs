@@ -43,11 +43,53 @@ const asked = [
   },
 ];
 
+const perBatch = 25;
+const data = { data: attributes(1) };
+const single = [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify(data) }];
+const entries = Array.from({ length: perBatch }, () => ({ method: 'POST', path: records, body: data }));
+const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: entries }) }];
+const insertMany = 'INSERT INTO rows SELECT 1, * FROM unnest($1::text[], $2::text[])';
+
 /** @param {Workbench} bench */
 export async function* run(bench) {
   for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     for (const question of asked) yield await compare(bench, backend, question);
+    yield await compareBatch(bench, backend);
   }
+}
+
+/** What a batch can win at all. @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend */
+async function compareBatch(bench, backend) {
+  const program = await bench.server(backend, { records: 0 });
+  const answer = await sample(program.url, single[0]);
+  const place = await bench.places.create(backend, { records: 0 });
+  await makeTable(bench, place);
+  const sql = asked[1]?.sql[backend] ?? '';
+  const store = { backend, place: place.settings['storage_url'] ?? '', connections: 20, sql, sqlOfMany: insertMany };
+  const handMade = await bench.handMade(place, { answer, store });
+  const figures = await contest(bench, [
+    { name: 'ours', program, headers: json, requests: batch, expected: [200] },
+    { name: 'hand', program: handMade, headers: json, requests: batch, expected: [201] },
+    { name: 'single', program: handMade, headers: json, requests: single, expected: [201] },
+  ]);
+  await bench.stopAll();
+  const [ours, hand, alone] = ['ours', 'hand', 'single'].map((each) => figures.get(each));
+  if (ours === undefined || hand === undefined || alone === undefined) throw new Error('a contestant is missing');
+  return {
+    question: `${title}: batch of 25 creates, records`,
+    backend,
+    ours: formatRate(ours.perSecond * perBatch),
+    beside: `by hand ${formatRate(hand.perSecond * perBatch)}`,
+    value: ratioOf(ours, hand),
+    latency: ours,
+    cpu: formatCpu(perRecord(ours), `by hand ${formatCpu(perRecord(hand))}`),
+    remark: `by hand a batch stores ${(ratioOf(hand, alone) * perBatch).toFixed(1)} times as many as single POSTs`,
+  };
+}
+
+/** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */
+function perRecord({ cpuMicros, databaseMicros }) {
+  return { cpuMicros: cpuMicros / perBatch, databaseMicros: databaseMicros / perBatch };
 }
 
 /** @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend @param {Question} question */
