@@ -27,6 +27,8 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   readonly checkpointFrames?: number;
   /** About how many bytes of what was read are remembered; 0: none. */
   readonly memoryBytes?: number;
+  /** Of more principals in the entries of one object, or of one user, only those are remembered that somebody asks about. */
+  readonly mostPrincipals?: number;
 }
 
 const defaultMemoryBytes = 33_554_432;
@@ -65,7 +67,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
         new Snapshots({
           open: () => new Connection({ path, synchronous, readOnly: true }),
           writer,
-          memory: new Memory(memoryBytes),
+          memory: new Memory(memoryBytes, options.mostPrincipals),
         }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
