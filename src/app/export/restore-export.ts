@@ -15,6 +15,7 @@ const unitCharacters = 8_000_000;
 interface Part {
   readonly list: ListKey;
   clock: number;
+  horizon: number;
   /** Whether more of it may come. */
   isOpen: boolean;
   /** By id: an entry that was changed during the export comes twice, and the last one counts. */
@@ -56,7 +57,7 @@ export class Restoring {
     switch (line.is) {
       case 'list': {
         const { kind, parent, clock } = line.list;
-        this.#parts.push({ list: { kind, parent }, clock, isOpen: true, entries: new Map() });
+        this.#parts.push({ list: { kind, parent }, clock, horizon: 0, isOpen: true, entries: new Map() });
         return;
       }
       case 'entry':
@@ -69,6 +70,7 @@ export class Restoring {
       case 'end': {
         const part = this.#part();
         part.clock = Math.max(part.clock, line.end.clock);
+        part.horizon = line.end.horizon;
         part.isOpen = false;
         return;
       }
@@ -116,8 +118,8 @@ export class Restoring {
     if (parts.length > 0) {
       await inUnit(storage.database, async (transaction) => {
         const writer = storage.writer(transaction);
-        for (const { list, clock, entries: stored } of parts) {
-          await writer.restore(list, { clock, entries: [...stored.values()] });
+        for (const { list, clock, horizon, entries: stored } of parts) {
+          await writer.restore(list, { clock, horizon, entries: [...stored.values()] });
         }
       });
     }

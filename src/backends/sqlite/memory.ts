@@ -10,12 +10,12 @@
 // little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import type { ListRow } from './lists.ts';
+import type { StoredListRow } from './lists.ts';
 import { Shelf } from './shelf.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
 export interface RememberedPage {
-  readonly row: ListRow;
+  readonly row: StoredListRow;
   readonly entries: readonly StoredEntry[];
   readonly more: boolean;
 }
@@ -30,7 +30,7 @@ const bytesOfEntry = 120;
 const mostChanges = 10_000;
 
 export class Memory {
-  readonly #lists: Shelf<ListRow>;
+  readonly #lists: Shelf<StoredListRow>;
   readonly #objects: Shelf<StoredObject>;
   readonly #pages: Shelf<RememberedPage>;
   readonly #entries: Shelf<ObjectPermissions | typeof tooMany>;
@@ -46,7 +46,7 @@ export class Memory {
   }
 
   /** The row of the list, from memory or else from the database. */
-  listRow(list: ListKey, read: () => ListRow | undefined): ListRow | undefined {
+  listRow(list: ListKey, read: () => StoredListRow | undefined): StoredListRow | undefined {
     const key = keyOfList(list);
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
@@ -66,7 +66,7 @@ export class Memory {
   }
 
   /** A part of a list that has been kept, if nothing of the list has changed since. */
-  page(list: ListKey, part: string, row: ListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
+  page(list: ListKey, part: string, row: StoredListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
     const known = this.#pages.get(keyOfObject(list, part));
     // Another row, even one that says the same, was read later: something may have changed in between.
     if (known?.row !== row) return undefined;
