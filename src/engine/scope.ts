@@ -22,6 +22,8 @@ export interface EngineOptions {
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
   readonly maxFilters: number;
+  /** Whether lists refuse to tell what changed since a moment when deletions since then were forgotten. */
+  readonly refusesOutdatedSince: boolean;
   /** Key that page tokens are signed with; `undefined`: they are not. */
   readonly tokenKey: Buffer | undefined;
   readonly tokenValiditySeconds: number;

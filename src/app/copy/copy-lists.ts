@@ -1,6 +1,7 @@
 // Copies all lists with their clocks. What the target has already, from a copy that was cut off or from an earlier one,
 // is compared entry by entry, and only what differs is written.
-import type { Restoration, StorageBackend } from '../../contracts/storage.ts';
+import type { ListState, Restoration, StorageBackend } from '../../contracts/storage.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { Growth, inUnit } from './units.ts';
 import { compareTimes, sizeOf, walkEntries, walkLists, walkPairs } from './walk.ts';
@@ -35,7 +36,29 @@ export async function copyLists(
     }
   }
   await writes.finish();
+  await copyHorizons(source, target);
   return writes.written;
+}
+
+/** Comes last, because tombstones may have been forgotten while the lists were read. */
+async function copyHorizons(source: StorageBackend, target: StorageBackend): Promise<void> {
+  let late: ListState[] = [];
+  const raise = (): Promise<void> =>
+    inUnit(target.database, async (transaction) => {
+      const writer = target.writer(transaction);
+      for (const { kind, parent, timestamp: clock, horizon } of late) {
+        await writer.restore({ kind, parent }, { clock, horizon, entries: [] });
+      }
+    });
+  const pairs = walkPairs(walkLists(source.reader), walkLists(target.reader), compareLists);
+  for await (const [ours, theirs] of pairs) {
+    if (ours === undefined || theirs === undefined || ours.horizon <= theirs.horizon) continue;
+    late.push({ ...theirs, horizon: ours.horizon });
+    if (late.length < unitLists) continue;
+    await raise();
+    late = [];
+  }
+  if (late.length > 0) await raise();
 }
 
 function isSame(a: StoredEntry, b: StoredEntry): boolean {
@@ -133,7 +156,7 @@ class Restorations {
   }
 }
 
-interface PartRestoration extends Required<Omit<Restoration, 'isFresh'>> {
+interface PartRestoration extends Required<Omit<Restoration, 'isFresh' | 'horizon'>> {
   readonly list: ListKey;
 }
 

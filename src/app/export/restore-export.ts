@@ -24,6 +24,7 @@ export interface RestoringOptions {
 interface Part {
   readonly list: ListKey;
   clock: number;
+  horizon: number;
   /** Whether more of it may come. */
   isOpen: boolean;
   /** By id: an entry that was changed during the export comes twice, and the last one counts. */
@@ -65,7 +66,7 @@ export class Restoring {
     switch (line.is) {
       case 'list': {
         const { kind, parent, clock } = line.list;
-        this.#parts.push({ list: { kind, parent }, clock, isOpen: true, entries: new Map() });
+        this.#parts.push({ list: { kind, parent }, clock, horizon: 0, isOpen: true, entries: new Map() });
         return;
       }
       case 'entry':
@@ -78,6 +79,7 @@ export class Restoring {
       case 'end': {
         const part = this.#part();
         part.clock = Math.max(part.clock, line.end.clock);
+        part.horizon = line.end.horizon;
         part.isOpen = false;
         return;
       }
@@ -128,8 +130,9 @@ export class Restoring {
     if (parts.length > 0) {
       await inUnit(storage.database, async (transaction, attempt) => {
         const writer = storage.writer(transaction);
-        for (const { list, clock, entries: stored } of parts) {
-          await writer.restore(list, { clock, entries: [...stored.values()], isFresh: isFresh(attempt) });
+        for (const { list, clock, horizon, entries: stored } of parts) {
+          const entries = [...stored.values()];
+          await writer.restore(list, { clock, horizon, entries, isFresh: isFresh(attempt) });
         }
       });
     }

@@ -15,7 +15,7 @@ import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
-import { findList, insertList, updateList, type ListRow } from './lists.ts';
+import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { keyOfObject, type Changes } from './memory.ts';
 import { findObject, insertObject, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
 import { selectPage } from './page.ts';
@@ -120,6 +120,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       const lastModified = this.#nextTimestamp(connection, row, given, id);
       removeObject(connection, row.list, id, keepTombstone ? lastModified : undefined);
       updateList(connection, row.list, lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
+      if (!keepTombstone) raiseHorizon(connection, row.list, lastModified);
       return { old, tombstone: { id, lastModified, deleted: true } };
     });
   }
