@@ -7,7 +7,7 @@ import type { Writer } from '../engine/session.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): ResourceKind {
+export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
   return {
     name: 'group',
     path: '/buckets/{bucket_id}/groups',
@@ -29,7 +29,7 @@ export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): 
         ],
       },
     },
-    checkAttributes: checkMembers,
+    checkAttributes: (attributes, complain) => checkMembers(attributes, complain, maxPrincipals),
     ...(validatesSchemas ? { beforeWrite: validateByBucket('group:schema') } : {}),
     cacheSeconds: () => Promise.resolve(cacheSeconds('group_cache_expires_seconds')),
     afterChange: updateMemberships,
@@ -39,7 +39,7 @@ export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): 
 /** Faults told of one list; with a million of them the answer would be larger than the request. */
 const maxFaults = 100;
 
-function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
+function checkMembers(attributes: JsonObject, complain: Complain, most: number): JsonObject {
   const members = getKey(attributes, 'members');
   if (members === undefined) {
     const completed: MutableJsonObject = { ...attributes };
@@ -47,6 +47,7 @@ function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
     return completed;
   }
   if (!Array.isArray(members)) complain('members', 'expected a list of user ids');
+  else if (most > 0 && members.length > most) complain('members', `${members.length} members are more than ${most}`);
   else {
     let faults = 0;
     for (const [index, member] of (members as readonly JsonValue[]).entries()) {
