@@ -47,7 +47,6 @@ function checkMembers(attributes: JsonObject, complain: Complain, most: number):
     return completed;
   }
   if (!Array.isArray(members)) complain('members', 'expected a list of user ids');
-  else if (most > 0 && members.length > most) complain('members', `${members.length} members are more than ${most}`);
   else {
     let faults = 0;
     for (const [index, member] of (members as readonly JsonValue[]).entries()) {
@@ -56,6 +55,8 @@ function checkMembers(attributes: JsonObject, complain: Complain, most: number):
       complain(`members.${index}`, fault);
       if (++faults === maxFaults) break;
     }
+    const { length } = members;
+    if (faults === 0 && most > 0 && length > most) complain('members', `${length} members are more than ${most}`);
   }
   return attributes;
 }
