@@ -31,8 +31,6 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
 }
 
 const defaultMemoryBytes = 33_554_432;
-/** Between two chunks: others have the writer, and a processor, for longer than the reaper has. */
-const reapingPauseMs = 15;
 
 export interface SqliteDatabase extends Database {
   readonly path: string;
@@ -108,8 +106,11 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
-  const reaper = new Reaper(queue);
-  const reaping = new Background(() => reaper.reapChunk(), reapingPauseMs);
+  const reaper = new Reaper(queue, checkpoints);
+  const reaping = new Background(
+    () => reaper.reapChunk(),
+    () => reaper.pauseMs,
+  );
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 
