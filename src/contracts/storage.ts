@@ -70,6 +70,11 @@ export interface Restoration {
   readonly horizon?: number | undefined;
   /** Ids of which neither object nor tombstone stays; none of those in `entries`. Default: none. */
   readonly gone?: readonly string[];
+  /**
+   * Whether the list has none of the ids, as when it is being filled, so that nobody looks; should one be there all the
+   * same, the unit of work may fail with TransactionConflict, and is run again without saying so. Default: no.
+   */
+  readonly isFresh?: boolean;
 }
 
 export interface Deletion {

@@ -7,7 +7,7 @@ import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import type { Context } from './context.ts';
+import type { Context, PathIds } from './context.ts';
 import type { Reader, Writer } from './session.ts';
 
 export interface EngineOptions {
@@ -58,14 +58,21 @@ export async function openScope(
 ): Promise<Scope> {
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
+  const { isByService = false, isOnlyWrite = false } = more;
   if (caller.memberOf === undefined || kind.rules.writeList.principals.size === 0)
-    return { kind, options, context, list, ...more };
-  return { kind, options, context: { ...context, caller: await completeCaller(caller) }, list, ...more };
+    return { kind, options, context, list, isByService, isOnlyWrite };
+  const completed = { ...context, caller: await completeCaller(caller) };
+  return { kind, options, context: completed, list, isByService, isOnlyWrite };
 }
 
 /** Throws everything found wrong with the request so far, if anything. */
 export function requireNoIssues({ context }: Scope): void {
   if (context.issues.length > 0) throw invalidParameters(context.issues);
+}
+
+/** The ids in the path, with that of an object of the kind. Spreads take many times longer, and every write asks. */
+export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: string): PathIds {
+  return Object.assign({}, context.ids, { [kind.idName]: id });
 }
 
 /** The id of the object in the path. */

@@ -17,9 +17,10 @@ export interface ListCopyOptions {
 export async function copyLists(
   source: StorageBackend,
   target: StorageBackend,
-  { resumes, onProgress }: ListCopyOptions,
+  options: ListCopyOptions,
 ): Promise<number> {
-  const writes = new Restorations(source, target, onProgress);
+  const { resumes, onProgress } = options;
+  const writes = new Restorations(source, target, options);
   for await (const list of walkLists(source.reader)) {
     const clock = resumes ? await target.reader.resourceTimestamp(list) : undefined;
     if (clock !== list.timestamp) await writes.add(list, list.timestamp, {});
@@ -85,15 +86,17 @@ class Restorations {
   readonly #target: StorageBackend;
   readonly #onWritten: (entries: number) => void;
   readonly #growth: Growth;
+  readonly #isFresh: boolean;
   readonly #parts: Part[] = [];
   #entries = 0;
   #characters = 0;
   written = 0;
 
-  constructor(source: StorageBackend, target: StorageBackend, onWritten: (entries: number) => void) {
+  constructor(source: StorageBackend, target: StorageBackend, { resumes, onProgress }: ListCopyOptions) {
     this.#source = source;
     this.#target = target;
-    this.#onWritten = onWritten;
+    this.#onWritten = onProgress;
+    this.#isFresh = !resumes;
     this.#growth = new Growth(target.database);
   }
 
@@ -127,9 +130,11 @@ class Restorations {
   async flush(): Promise<void> {
     if (this.#parts.length === 0) return;
     const restorations = await Promise.all(this.#parts.map((part) => this.#restorationOf(part)));
-    await inUnit(this.#target.database, async (transaction) => {
+    await inUnit(this.#target.database, async (transaction, attempt) => {
       const writer = this.#target.writer(transaction);
-      for (const { list, ...restoration } of restorations) await writer.restore(list, restoration);
+      // A source that is written to meanwhile may show an object twice.
+      const isFresh = this.#isFresh && attempt === 1;
+      for (const { list, ...restoration } of restorations) await writer.restore(list, { ...restoration, isFresh });
     });
     const [put, gone] = [countOf(restorations, 'entries'), countOf(restorations, 'gone')];
     this.#onWritten(put);
@@ -151,7 +156,7 @@ class Restorations {
   }
 }
 
-interface PartRestoration extends Required<Omit<Restoration, 'horizon'>> {
+interface PartRestoration extends Required<Omit<Restoration, 'isFresh' | 'horizon'>> {
   readonly list: ListKey;
 }
 

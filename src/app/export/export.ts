@@ -110,9 +110,12 @@ async function importChecked(
   if (mode !== 'verify') {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
-    const restoring = new Restoring(stores, (more, morePermissions) => {
-      if (more > 0) onProgress('objects', (entries += more), total);
-      if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
+    const restoring = new Restoring(stores, {
+      isFresh: mode !== 'resume',
+      onWritten: (more, morePermissions) => {
+        if (more > 0) onProgress('objects', (entries += more), total);
+        if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
+      },
     });
     for await (const lines of readLines(path)) await restoring.add(lines);
     await restoring.finish();

@@ -10,7 +10,7 @@ import { prepared, type Result, type Row, type SqlValue, type Statement } from '
 import type { LockedLists } from './locked-lists.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
-import { byTime, selectSources } from './selection.ts';
+import { byTime, joinedList, selectSources } from './selection.ts';
 
 /** Tombstones that one statement deletes, so that none runs for long. */
 const chunkRows = 20_000;
@@ -154,7 +154,7 @@ export async function trimList(
 ): Promise<number> {
   const context = { parameters: new Parameters(), dialect: await access.dialect() };
   const isList = listCondition(context, key);
-  const [objects] = selectSources(context, selection, false, { sort: newestFirst });
+  const [objects] = selectSources(context, joinedList, selection, false, { sort: newestFirst });
   const text = `DELETE FROM coffer_objects o USING (
       SELECT k.parent, k.list, k.id FROM coffer_lists l
       CROSS JOIN LATERAL (

@@ -9,7 +9,7 @@ import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
 import { pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
-import { selectSources, type SourceSql } from './selection.ts';
+import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
 /** How a page comes: as a row for each entry, or all in one row. */
@@ -29,7 +29,8 @@ export function compilePage(
   const context: SqlContext = { dialect, parameters: new Parameters() };
   const isList = listCondition(context, list);
   const sort = significantKeys(query.sort);
-  const sources = selectSources(context, query, includeDeleted, { sort, after: query.after, seesClock: true });
+  const ofList = isByIndex(query) ? joinedList : lookedUpList(context, list);
+  const sources = selectSources(context, ofList, query, includeDeleted, { sort, after: query.after, seesClock: true });
   const order = orderBy(context, sort);
   const limit = limitOf(context, query);
   const arms = sources.map(
@@ -73,11 +74,10 @@ export function readPageRows(rows: readonly Row[], limit: number): Page {
 /** The number of selected entries. */
 export function compileCount(dialect: Dialect, list: ListKey, selection: Selection, includeDeleted: boolean): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
-  const isList = listCondition(context, list);
-  const counts = selectSources(context, selection, includeDeleted).map(
+  const counts = selectSources(context, lookedUpList(context, list), selection, includeDeleted).map(
     ({ fromWhere }) => `(SELECT count(*) ${fromWhere})`,
   );
-  return context.parameters.bind(`SELECT ${counts.join(' + ')} FROM coffer_lists l WHERE ${isList}`);
+  return context.parameters.bind(`SELECT ${counts.join(' + ')}`);
 }
 
 /** The condition for the row `l` of a list. */
@@ -104,8 +104,9 @@ function selectKeys(context: SqlContext, { source, fromWhere }: SourceSql, sort:
     if (isIdField(field) || isTimestampField(field)) continue;
     columns.push(`${fieldSql(context, source, field) ?? 'NULL::jsonb'} AS key${index}`);
   }
-  // Pulled up into the order, which names each value several times, it would be taken out of the object as often.
-  const once = columns.length > 3 ? 'OFFSET 0' : '';
+  // Pulled up into the order, which names each value several times, it would be taken out of the object as often. In
+  // quotes, for any other form of zero is computed too late for the server to see that the rows may be shared out.
+  const once = columns.length > 3 ? `OFFSET '0'` : '';
   return `FROM (SELECT ${columns.join(', ')} ${fromWhere} ${once}) k`;
 }
 

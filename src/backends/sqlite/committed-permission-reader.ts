@@ -1,21 +1,21 @@
 // Checks of permissions by entries and memberships that are remembered. Whether somebody has access is decided here from
-// the few principals that most entries have, and the few groups that most users are in; by SQLite where they are many.
+// the few principals that most entries have, and the few groups that most users are in. Of many, only those are looked up
+// that stand on the other side, and what was found is remembered. Where there are many on both sides, SQLite decides.
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
-import { tooMany, type Memory } from './memory.ts';
+import { TooMany, type Memory } from './memory.ts';
 import {
   findGrant,
   groupEntries,
   readEntries,
   readEntryRows,
+  readInEntry,
   readPrincipals,
   SqlitePermissionReader,
   type PermissionQuestion,
 } from './permission-reader.ts';
 
-/** More principals in the entries of one object, or more groups of one user, are not kept. */
-const mostPrincipals = 200;
 /** Everybody who has logged in has its principals as well. */
 const anybody = 'system.Authenticated';
 
@@ -41,8 +41,9 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
 
   override getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return this.access.run((connection, memory) => {
-      const entries = permissions === undefined ? recallEntries(connection, memory, objectId) : tooMany;
-      return entries === tooMany ? readEntries(connection, objectId, permissions) : entries;
+      const entries = permissions === undefined ? recallEntries(connection, memory, objectId) : undefined;
+      const isKept = entries !== undefined && !(entries instanceof TooMany);
+      return isKept ? entries : readEntries(connection, objectId, permissions);
     });
   }
 
@@ -50,55 +51,97 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
     return this.access.run((connection, memory) => {
       const own = recallPrincipals(connection, memory, userId);
       const all = recallPrincipals(connection, memory, anybody);
-      const isKept = own !== tooMany && all !== tooMany;
+      const isKept = !(own instanceof TooMany) && !(all instanceof TooMany);
       return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
     });
   }
 }
 
-/** The answer to the question; `undefined` where there is too much to look at. */
+/** An entry whose object has too many to be kept. */
+interface LargeEntry {
+  readonly whole: TooMany;
+  readonly bound: BoundPermission;
+}
+
+/** The answer to the question; `undefined` where there are many on both sides. */
 function isGranted(
   connection: Connection,
   memory: Memory,
   { principals, bound, memberOf }: PermissionQuestion,
 ): boolean | undefined {
-  let isCertain = true;
-  const inEntries: (readonly string[])[] = [];
-  for (const { objectId, permission } of bound) {
-    const entries = recallEntries(connection, memory, objectId);
-    if (entries === tooMany) {
-      isCertain = false;
+  const small: (readonly string[])[] = [];
+  const large: LargeEntry[] = [];
+  for (const one of bound) {
+    const entries = recallEntries(connection, memory, one.objectId);
+    if (entries instanceof TooMany) {
+      const entry = { whole: entries, bound: one };
+      if (standsIn(connection, memory, entry, principals)) return true;
+      large.push(entry);
       continue;
     }
-    const entry = Object.hasOwn(entries, permission) ? entries[permission] : undefined;
+    const entry = Object.hasOwn(entries, one.permission) ? entries[one.permission] : undefined;
     if (entry === undefined) continue;
     if (entry.some((principal) => principals.includes(principal))) return true;
-    inEntries.push(entry);
+    small.push(entry);
   }
-  if (memberOf !== undefined && inEntries.length > 0) {
-    for (const userId of [memberOf, anybody]) {
-      const given = recallPrincipals(connection, memory, userId);
-      if (given === tooMany) isCertain = false;
-      else if (inEntries.some((entry) => entry.some((principal) => given.includes(principal)))) return true;
+  if (memberOf === undefined || (small.length === 0 && large.length === 0)) return false;
+  let isCertain = true;
+  for (const userId of [memberOf, anybody]) {
+    const given = recallPrincipals(connection, memory, userId);
+    if (given instanceof TooMany) {
+      if (small.some((entry) => isGiven(connection, memory, { whole: given, userId }, entry))) return true;
+      if (large.length > 0) isCertain = false;
+    } else if (given.length > 0) {
+      if (small.some((entry) => entry.some((principal) => given.includes(principal)))) return true;
+      if (large.some((entry) => standsIn(connection, memory, entry, given))) return true;
     }
   }
   return isCertain ? false : undefined;
 }
 
-function recallEntries(connection: Connection, memory: Memory, objectId: string): ObjectPermissions | typeof tooMany {
+/** Whether any of the principals stands in an entry that has many. */
+function standsIn(
+  connection: Connection,
+  memory: Memory,
+  { whole, bound }: LargeEntry,
+  principals: readonly string[],
+): boolean {
+  return memory.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
+}
+
+/** Whether a user who was given many principals has any of these. */
+function isGiven(
+  connection: Connection,
+  memory: Memory,
+  { whole, userId }: { readonly whole: TooMany; readonly userId: string },
+  principals: readonly string[],
+): boolean {
+  return memory.hasAny(whole, '', principals, (unknown) =>
+    connection
+      .all<[string]>(
+        `SELECT u.principal FROM json_each(?) j CROSS JOIN user_principals u
+        WHERE u.user_id = ? AND u.principal = j.value`,
+        JSON.stringify(unknown),
+        userId,
+      )
+      .map(([principal]) => principal),
+  );
+}
+
+function recallEntries(connection: Connection, memory: Memory, objectId: string): ObjectPermissions | TooMany {
   return memory.entries(objectId, () => {
-    const rows = readEntryRows(connection, objectId, mostPrincipals + 1);
-    return rows.length > mostPrincipals ? tooMany : groupEntries(rows, undefined);
+    const rows = readEntryRows(connection, objectId, memory.mostPrincipals + 1);
+    return rows.length > memory.mostPrincipals ? new TooMany() : groupEntries(rows, undefined);
   });
 }
 
-function recallPrincipals(connection: Connection, memory: Memory, userId: string): readonly string[] | typeof tooMany {
+function recallPrincipals(connection: Connection, memory: Memory, userId: string): readonly string[] | TooMany {
   return memory.principals(userId, () => {
     const rows = connection.all<[string]>(
       'SELECT principal FROM user_principals WHERE user_id = ? LIMIT ?',
       userId,
-      mostPrincipals + 1,
+      memory.mostPrincipals + 1,
     );
-    return rows.length > mostPrincipals ? tooMany : rows.map(([principal]) => principal);
+    return rows.length > memory.mostPrincipals ? new TooMany() : rows.map(([principal]) => principal);
   });
 }

@@ -10,6 +10,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
+import { LoneWrites } from './lone-writes.ts';
 import { Memory } from './memory.ts';
 import { Reaper } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
@@ -26,6 +27,8 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   readonly checkpointFrames?: number;
   /** About how many bytes of what was read are remembered; 0: none. */
   readonly memoryBytes?: number;
+  /** Of more principals in the entries of one object, or of one user, only those are remembered that somebody asks about. */
+  readonly mostPrincipals?: number;
 }
 
 const defaultMemoryBytes = 33_554_432;
@@ -64,7 +67,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
         new Snapshots({
           open: () => new Connection({ path, synchronous, readOnly: true }),
           writer,
-          memory: new Memory(memoryBytes),
+          memory: new Memory(memoryBytes, options.mostPrincipals),
         }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
@@ -107,6 +110,7 @@ interface Parts {
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
   const reaper = new Reaper(queue);
+  const loneWrites = new LoneWrites(queue, clock);
   const reaping = new Background(() => reaper.reapChunk(), reapingPauseMs);
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
@@ -156,6 +160,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     path,
     clock,
     begin: () => queue.begin(),
+    writeAlone: (write) => loneWrites.write(write),
     poolState: () => queue.state,
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {

@@ -8,6 +8,8 @@
 //
 // Where a unit cannot say cheaply what it changes, it says "everything". So what is forgotten may be too much, never too
 // little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
+//
+// Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { StoredListRow } from './lists.ts';
@@ -20,29 +22,41 @@ export interface RememberedPage {
   readonly more: boolean;
 }
 
-/** Stands for entries or memberships that are too many to be kept; the database is asked each time. */
-export const tooMany = 'too many';
+/**
+ * Stands for entries or memberships that are too many to be kept. Another one each time that they are read, and what was
+ * found out about them belongs to it: when they are forgotten, nothing that is remembered can be reached any more.
+ */
+export class TooMany {
+  static #count = 0;
+  readonly number = ++TooMany.#count;
+}
 
 /** Characters and, for each text, object and place in the table, about as many bytes as they take. */
 const bytesOfFact = 400;
 const bytesOfEntry = 120;
 /** A group that changes more than this has changed everything. */
 const mostChanges = 10_000;
+const defaultMostPrincipals = 200;
 
 export class Memory {
   readonly #lists: Shelf<StoredListRow>;
   readonly #objects: Shelf<StoredObject>;
   readonly #pages: Shelf<RememberedPage>;
-  readonly #entries: Shelf<ObjectPermissions | typeof tooMany>;
-  readonly #principals: Shelf<readonly string[] | typeof tooMany>;
+  readonly #entries: Shelf<ObjectPermissions | TooMany>;
+  readonly #principals: Shelf<readonly string[] | TooMany>;
+  readonly #answers: Shelf<boolean>;
+  /** More principals in the entries of one object, or more groups of one user, are not kept. */
+  readonly mostPrincipals: number;
 
   /** @param maxBytes about how much all of it may take; 0: nothing is remembered */
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
+    this.mostPrincipals = mostPrincipals;
     this.#objects = new Shelf(maxBytes * 0.35);
-    this.#pages = new Shelf(maxBytes * 0.35);
+    this.#pages = new Shelf(maxBytes * 0.33);
     this.#entries = new Shelf(maxBytes * 0.15);
     this.#lists = new Shelf(maxBytes * 0.1);
     this.#principals = new Shelf(maxBytes * 0.05);
+    this.#answers = new Shelf(maxBytes * 0.02);
   }
 
   /** The row of the list, from memory or else from the database. */
@@ -82,12 +96,12 @@ export class Memory {
   }
 
   /** All entries of an object, unless they are too many. */
-  entries(objectId: string, read: () => ObjectPermissions | typeof tooMany): ObjectPermissions | typeof tooMany {
+  entries(objectId: string, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
     const known = this.#entries.get(objectId);
     if (known !== undefined) return known;
     const entries = read();
     let size = objectId.length;
-    if (entries !== tooMany) {
+    if (!(entries instanceof TooMany)) {
       for (const [permission, principals] of Object.entries(entries)) size += permission.length + textSize(principals);
     }
     this.#entries.set(objectId, entries, size + bytesOfFact);
@@ -95,13 +109,41 @@ export class Memory {
   }
 
   /** What a user, or `system.Authenticated`, was given by itself, unless it is too much. */
-  principals(userId: string, read: () => readonly string[] | typeof tooMany): readonly string[] | typeof tooMany {
+  principals(userId: string, read: () => readonly string[] | TooMany): readonly string[] | TooMany {
     const known = this.#principals.get(userId);
     if (known !== undefined) return known;
     const principals = read();
-    const size = userId.length + (principals === tooMany ? 0 : textSize(principals));
+    const size = userId.length + (principals instanceof TooMany ? 0 : textSize(principals));
     this.#principals.set(userId, principals, size + bytesOfFact);
     return principals;
+  }
+
+  /**
+   * Whether any of the texts belongs to what is too much to be kept.
+   *
+   * @param part of it that is meant, such as one of many entries; may be empty
+   * @param read which of the texts do: those that nobody has asked for yet, and only when none of the others does
+   */
+  hasAny(
+    whole: TooMany,
+    part: string,
+    texts: readonly string[],
+    read: (unknown: readonly string[]) => readonly string[],
+  ): boolean {
+    const prefix = `${whole.number} ${part.length} ${part}`;
+    const unknown: string[] = [];
+    for (const text of texts) {
+      const known = this.#answers.get(prefix + text);
+      if (known === true) return true;
+      if (known === undefined) unknown.push(text);
+    }
+    if (unknown.length === 0) return false;
+    const found = new Set(read(unknown));
+    for (const text of unknown) {
+      const key = prefix + text;
+      this.#answers.set(key, found.has(text), key.length + bytesOfEntry);
+    }
+    return found.size > 0;
   }
 
   /** Forgets what a group of units of work has changed. */
@@ -117,7 +159,9 @@ export class Memory {
   }
 
   forgetAll(): void {
-    for (const shelf of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals]) shelf.clear();
+    for (const shelf of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals, this.#answers]) {
+      shelf.clear();
+    }
   }
 }
 

@@ -82,7 +82,7 @@ function* selectByTimestamp(
   };
   const unfiltered = selection.tables.every(({ condition }) => condition === undefined);
   if (unfiltered && limit <= windowRows) visit({ range: selection.range, ids: undefined });
-  else yield* walkWindows(connection, selection, direction, visit);
+  else yield* walkWindows(connection, selection, direction, visit, { mayEndSoon: limit <= windowRows });
   return found;
 }
 

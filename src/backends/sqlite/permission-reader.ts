@@ -205,6 +205,19 @@ export function readEntryRows(
   );
 }
 
+/** Which of the principals stand in one entry. */
+export function readInEntry(
+  connection: Connection,
+  { objectId, permission }: BoundPermission,
+  principals: readonly string[],
+): readonly string[] {
+  const { folder, name } = splitObjectId(objectId);
+  const sql = `SELECT e.principal FROM folders f CROSS JOIN json_each(?) j CROSS JOIN entries e
+    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? AND e.permission = ? AND e.principal = j.value`;
+  const rows = connection.all<[string]>(sql, JSON.stringify(principals), folder, name, permission);
+  return rows.map(([principal]) => principal);
+}
+
 /** The entries that rows say, all of them unless permissions are named. */
 export function groupEntries(
   rows: readonly (readonly [permission: string, principal: string])[],

@@ -16,6 +16,9 @@ const firstRows = 250;
 const fewestRows = 10;
 const mostRows = 5000;
 const windowMs = 4;
+/** So long, and over so many rows, walks go without a pause that may end soon. */
+const hopefulMs = 2;
+const hopefulRows = 1000;
 
 export type TableName = 'objects' | 'tombstones';
 
@@ -89,15 +92,17 @@ export function fromWhere(
 }
 
 /**
- * Walks the source window by window, yielding before the first when there will be several.
+ * Walks the source window by window, with pauses when there will be several.
  *
  * @param visit returns whether the walk may stop
+ * @param options.mayEndSoon whether it is likely to: then it begins without a pause, although it may have to be begun anew
  */
 export function* walkWindows(
   connection: Connection,
   selection: CompiledSelection,
   direction: 'ascending' | 'descending',
   visit: (window: Window) => boolean,
+  { mayEndSoon = false }: { readonly mayEndSoon?: boolean } = {},
 ): Steps<void> {
   const { ids, range } = selection;
   if (range.low > range.high || selection.tables.length === 0) return;
@@ -108,15 +113,18 @@ export function* walkWindows(
     }
     return;
   }
-  if (selection.isSmall || findEdge(connection, selection, range, direction, windowRows) === undefined) {
+  if (selection.isSmall || (!mayEndSoon && isOneWindow(connection, selection, direction))) {
     visit({ range, ids });
     return;
   }
   const descending = direction === 'descending';
   let rest = range;
   let rows = firstRows;
+  const hopefulUntil = performance.now() + hopefulMs;
+  let hopeful = mayEndSoon ? hopefulRows : 0;
   while (rest.low <= rest.high) {
-    yield;
+    if (hopeful <= 0 || performance.now() >= hopefulUntil) yield;
+    hopeful -= rows;
     const startedAt = performance.now();
     const edge = findEdge(connection, selection, rest, direction, rows);
     if (edge === undefined) {
@@ -150,6 +158,15 @@ export function* walkFromBothEnds(
     visit(window);
     return false;
   });
+}
+
+/** Whether the whole source is so little that it needs no pause. */
+function isOneWindow(
+  connection: Connection,
+  selection: CompiledSelection,
+  direction: 'ascending' | 'descending',
+): boolean {
+  return findEdge(connection, selection, selection.range, direction, windowRows) === undefined;
 }
 
 /** How many rows take the time of a window, going by what so many have taken: it depends on how large they are. */

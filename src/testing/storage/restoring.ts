@@ -1,5 +1,6 @@
 // Cases about copies: walking over all lists, and putting entries into a list exactly as they were elsewhere.
 import assert from 'node:assert/strict';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListState, Restoration } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type StoredEntry, type Tombstone } from '../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
@@ -13,6 +14,17 @@ function live(id: string, lastModified: number, text = '{}'): StoredObject {
 
 function dead(id: string, lastModified: number): Tombstone {
   return { id, lastModified, deleted: true };
+}
+
+/** Whether the work was done; it may lose a race instead. */
+async function allOrNothing(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (error instanceof TransactionConflict) return false;
+    throw error;
+  }
 }
 
 function restore(probe: StorageProbe, restoration: Restoration, list: ListKey = probe.list): Promise<void> {
@@ -219,6 +231,32 @@ const restoring: readonly StorageCase[] = [
     await restore(probe, { clock: 5000, entries: entries.slice(0, 10), gone: entries.slice(600).map(({ id }) => id) });
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 5000, horizon: 0, live: 400, dead: 200 });
     assert.equal(await probe.count({ includeDeleted: true }), 600);
+  }),
+  storageCase('entries that are said to be new are restored', async (probe) => {
+    await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2)], isFresh: true });
+    await restore(probe, { clock: 9, entries: [live('c', 3, '{"n":"é\\u001e"}'), dead('d', 4)], isFresh: true });
+    assert.deepEqual(await contents(probe), [
+      ['a', 1, '{}'],
+      ['b', 2, undefined],
+      ['c', 3, '{"n":"é\\u001e"}'],
+      ['d', 4, undefined],
+    ]);
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 2, dead: 2 });
+  }),
+  storageCase('where entries are wrongly said to be new, none is restored or all are', async (probe) => {
+    const before = { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3)] };
+    const after = { clock: 20, entries: [live('new', 4), live('a', 5), dead('b', 6), dead('c', 7)] };
+    await restore(probe, before);
+    const restored = await allOrNothing(() => restore(probe, { ...after, isFresh: true }));
+    assert.equal((await contents(probe)).length, restored ? 4 : 3);
+    await restore(probe, after);
+    assert.deepEqual(await contents(probe), [
+      ['a', 5, '{}'],
+      ['b', 6, undefined],
+      ['c', 7, undefined],
+      ['new', 4, '{}'],
+    ]);
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 20, live: 2, dead: 2 });
   }),
   storageCase('a unit of work sees what it restored', async (probe) => {
     await probe.unit(async (writer) => {

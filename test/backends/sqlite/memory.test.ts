@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
-import { Changes, Memory } from '../../../src/backends/sqlite/memory.ts';
+import { Changes, Memory, TooMany } from '../../../src/backends/sqlite/memory.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
 import { openConnection, openTestDatabase, temporaryPath, type TestDatabase } from './temporary.ts';
@@ -46,6 +46,21 @@ describe('what is remembered', () => {
   it('is what the database says, whoever writes what, whether it is kept or undone', async () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
+        for (const event of events) {
+          await happen(event.isOwn ? one : other, event);
+          expect(await observe(one)).toEqual(await observe(other));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is what the database says where most entries and memberships are too many to be kept', async () => {
+    const one = await openTestDatabase({ mostPrincipals: 1 });
+    const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    await fill(one);
     await fc.assert(
       fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
         for (const event of events) {
@@ -217,6 +232,57 @@ describe('entries and groups that are too many to be remembered', () => {
       expect((await reader.getUserPrincipals('bob')).size).toBe(many.length);
     }
   });
+
+  it('grant where they are many on both sides', async () => {
+    const { unit, permission } = await openTestDatabase();
+    await unit(async (_, writer) => {
+      await writer.replaceObjectPermissions('/buckets/b', { read: many, write: ['zoe'] });
+      for (let n = 249; n < 500; n++) await writer.addUserPrincipal('alice', `/buckets/b/groups/g${n}`);
+      for (let n = 250; n < 500; n++) await writer.addUserPrincipal('bob', `/buckets/b/groups/g${n}`);
+    });
+    for (let round = 0; round < 2; round++) {
+      expect(await permission.reader.checkPermission([], bound, 'alice')).toBe(true);
+      expect(await permission.reader.checkPermission([], bound, 'bob')).toBe(false);
+    }
+    await unit((_, writer) => writer.removeUserPrincipal('alice', many[249]!));
+    expect(await permission.reader.checkPermission([], bound, 'alice')).toBe(false);
+  });
+
+  it('are asked of the database once for each principal on the other side', async () => {
+    const { unit, permission } = await openTestDatabase();
+    const few = [{ objectId: '/buckets/few', permission: 'read' }];
+    await unit(async (_, writer) => {
+      await writer.replaceObjectPermissions('/buckets/b', { read: many });
+      await writer.replaceObjectPermissions('/buckets/few', { read: ['/buckets/b/groups/other', many[0]!] });
+      for (const group of many) await writer.addUserPrincipal('bob', group);
+      await writer.addUserPrincipal('alice', many[3]!);
+      await writer.addUserPrincipal('tom', '/buckets/b/groups/other');
+    });
+    const answers = (): Promise<readonly boolean[]> =>
+      Promise.all([
+        permission.reader.checkPermission(['zoe'], few, 'bob'),
+        permission.reader.checkPermission(['zoe'], bound, 'alice'),
+        permission.reader.checkPermission(['zoe'], bound, 'tom'),
+        permission.reader.checkPermission([many[7]!], bound),
+        permission.reader.checkPermission(['zoe', '/buckets/b/groups/other'], bound),
+      ]);
+    const expected = [true, true, false, true, false];
+    expect(await answers()).toEqual(expected);
+    const all = vi.spyOn(Connection.prototype, 'all');
+    const get = vi.spyOn(Connection.prototype, 'get');
+    onTestFinished(() => {
+      all.mockRestore();
+      get.mockRestore();
+    });
+    expect(await answers()).toEqual(expected);
+    expect([...all.mock.calls, ...get.mock.calls].filter(([sql]) => sql !== 'PRAGMA data_version')).toEqual([]);
+    // One membership more: of that user only, and of nobody else, the database is asked again.
+    await unit((_, writer) => writer.removeUserPrincipal('bob', many[0]!));
+    all.mockClear();
+    expect(await answers()).toEqual([false, true, false, true, false]);
+    expect(all.mock.calls.flatMap(([, ...parameters]) => parameters)).toContain('bob');
+    expect(all.mock.calls.flatMap(([, ...parameters]) => parameters)).not.toContain('alice');
+  });
 });
 
 describe('memory', () => {
@@ -276,6 +342,23 @@ describe('memory', () => {
     expect(keys.map(([key, name]) => memory.object(key, name, nothing)?.lastModified)).toEqual([0, 1, 2, 3, 4]);
     expect(memory.listRow(keys[0]![0], nothing)?.list).toBe(0);
     expect(memory.listRow(keys[1]![0], nothing)?.list).toBe(1);
+  });
+
+  it('takes what was found out about many for outdated when they were read again', () => {
+    const memory = new Memory(1_000_000);
+    const [before, after] = [new TooMany(), new TooMany()];
+    const asked: (readonly string[])[] = [];
+    const has = (whole: TooMany, part: string, texts: readonly string[]): boolean =>
+      memory.hasAny(whole, part, texts, (unknown) => {
+        asked.push(unknown);
+        return unknown.filter((text) => text === 'in');
+      });
+    expect(has(before, '', ['out', 'in'])).toBe(true);
+    expect(has(before, '', ['out', 'other'])).toBe(false);
+    expect(has(before, 'other', ['in'])).toBe(true);
+    expect(has(before, '', ['in', 'new'])).toBe(true);
+    expect(has(after, '', ['in'])).toBe(true);
+    expect(asked).toEqual([['out', 'in'], ['other'], ['in'], ['in']]);
   });
 
   it('of nothing asks each time', () => {

@@ -17,7 +17,7 @@ import { findList } from '../../../src/backends/sqlite/lists.ts';
 import { selectPage } from '../../../src/backends/sqlite/page.ts';
 import type { Steps } from '../../../src/base/steps.ts';
 import { objectOf } from '../../core/query/arbitraries.ts';
-import { openTestDatabase, records, type TestDatabase } from './temporary.ts';
+import { openConnection, openTestDatabase, records, type TestDatabase } from './temporary.ts';
 
 /** Runs all steps without a pause. */
 function runAtOnce<T>(steps: Steps<T>): T {
@@ -367,6 +367,21 @@ describe('selection from a long list', () => {
     await expectAsReference(test, records, stored, query);
     clearImmediate(immediate);
     expect(turns).toBeGreaterThan(2);
+  });
+
+  it('answers at once where the newest entries fill the page, and pauses where they do not', async () => {
+    const test = await openTestDatabase();
+    await fill(test, records, longEntries(5000));
+    const connection = openConnection(test.path);
+    const list = findList(connection, records)!;
+    const firstStep = (filter: Filter, limit: number): boolean =>
+      selectPage(connection, list, { filters: [filter], sort: byTime, limit }, false).next().done === true;
+    const common: Filter = { field: parseField('n'), operator: 'lt', value: 10 };
+    const rare: Filter = { field: parseField('n'), operator: 'eq', value: 1000 };
+    expect(firstStep(common, 5)).toBe(true);
+    expect(firstStep(rare, 5)).toBe(false);
+    // All of them have to be looked at.
+    expect(firstStep(common, 100_000)).toBe(false);
   });
 
   it('keeps the first of values of every type, wherever in the list they are', async () => {
