@@ -1,7 +1,7 @@
 // What do the parts cost that cannot be left out? The server beside one that was written for a single question, with the
 // same HTTP server, driver, headers and log, and without everything that the service is for. Its own ratio to the bare
 // server is what the targets of the other questions can at most come to on this machine.
-import { headers as json, sample, undressed } from './lib/client.mjs';
+import { etagOf, headers as json, sample, undressed } from './lib/client.mjs';
 import { openSqlite } from './lib/by-hand.mjs';
 import { contest, ratioOf } from './lib/contest.mjs';
 import { attributes, collection, recordId, records } from './lib/data.mjs';
@@ -17,7 +17,7 @@ const stored = 1000;
  *
  * @typedef {object} Question
  * @property {string} name
- * @property {Request[]} requests
+ * @property {(url: string) => Request[] | Promise<Request[]>} requests
  * @property {Record<string, string>} sql by backend
  */
 
@@ -27,15 +27,23 @@ const table = 'CREATE TABLE rows (list int NOT NULL, id text NOT NULL, data text
 const asked = [
   {
     name: 'GET one record',
-    requests: Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
+    requests: () => Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
     sql: {
       sqlite: `SELECT data FROM objects WHERE list = (SELECT list FROM lists WHERE parent = '${collection}' AND kind = 'record') AND id = ?`,
       postgresql: `SELECT data FROM coffer_objects WHERE parent = '${collection}' AND id = $1`,
     },
   },
   {
+    name: 'poll: 304 to If-None-Match',
+    requests: async (url) => [{ path: `/v1${records}`, headers: { 'if-none-match': await etagOf(url) } }],
+    sql: {
+      sqlite: `SELECT CAST(clock AS TEXT) AS data FROM lists WHERE parent = '${collection}' AND kind = 'record' AND ? <> ''`,
+      postgresql: `SELECT clock::text AS data FROM coffer_lists WHERE parent = '${collection}' AND kind = 'record' AND $1 <> ''`,
+    },
+  },
+  {
     name: 'POST one record',
-    requests: [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
+    requests: () => [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
     sql: {
       sqlite: 'INSERT INTO rows VALUES (1, ?, ?)',
       postgresql: 'INSERT INTO rows VALUES (1, $1, $2)',
@@ -43,16 +51,59 @@ const asked = [
   },
 ];
 
+const perBatch = 25;
+const data = { data: attributes(1) };
+const single = [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify(data) }];
+const entries = Array.from({ length: perBatch }, () => ({ method: 'POST', path: records, body: data }));
+const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: entries }) }];
+const insertMany = 'INSERT INTO rows SELECT 1, * FROM unnest($1::text[], $2::text[])';
+
 /** @param {Workbench} bench */
 export async function* run(bench) {
   for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     for (const question of asked) yield await compare(bench, backend, question);
+    yield await compareBatch(bench, backend);
   }
 }
 
+/** What a batch can win at all. @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend */
+async function compareBatch(bench, backend) {
+  const program = await bench.server(backend, { records: 0 });
+  const answer = await sample(program.url, single[0]);
+  const place = await bench.places.create(backend, { records: 0 });
+  await makeTable(bench, place);
+  const sql = asked.at(-1)?.sql[backend] ?? '';
+  const store = { backend, place: place.settings['storage_url'] ?? '', connections: 20, sql, sqlOfMany: insertMany };
+  const handMade = await bench.handMade(place, { answer, store });
+  const figures = await contest(bench, [
+    { name: 'ours', program, headers: json, requests: batch, expected: [200] },
+    { name: 'hand', program: handMade, headers: json, requests: batch, expected: [201] },
+    { name: 'single', program: handMade, headers: json, requests: single, expected: [201] },
+  ]);
+  await bench.stopAll();
+  const [ours, hand, alone] = ['ours', 'hand', 'single'].map((each) => figures.get(each));
+  if (ours === undefined || hand === undefined || alone === undefined) throw new Error('a contestant is missing');
+  return {
+    question: `${title}: batch of 25 creates, records`,
+    backend,
+    ours: formatRate(ours.perSecond * perBatch),
+    beside: `by hand ${formatRate(hand.perSecond * perBatch)}`,
+    value: ratioOf(ours, hand),
+    latency: ours,
+    cpu: formatCpu(perRecord(ours), `by hand ${formatCpu(perRecord(hand))}`),
+    remark: `by hand a batch stores ${(ratioOf(hand, alone) * perBatch).toFixed(1)} times as many as single POSTs`,
+  };
+}
+
+/** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */
+function perRecord({ cpuMicros, databaseMicros }) {
+  return { cpuMicros: cpuMicros / perBatch, databaseMicros: databaseMicros / perBatch };
+}
+
 /** @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend @param {Question} question */
-async function compare(bench, backend, { name, requests, sql }) {
+async function compare(bench, backend, { name, requests: requestsFor, sql }) {
   const program = await bench.server(backend, { records: stored });
+  const requests = await requestsFor(program.url);
   const answer = await sample(program.url, requests[0]);
   const place = await bench.places.create(backend, { records: stored });
   await makeTable(bench, place);

@@ -13,8 +13,9 @@ import { pino } from 'pino';
  * @typedef {object} HandMade
  * @property {import('./programs.mjs').Answer} answer status and headers of all answers, and the body of those that are not
  * looked up
- * @property {{ backend: import('./places.mjs').Backend, place: string, connections: number, sql: string }} [store]
- * `sql` takes an id and finds a text, or takes an id and a text and stores them; nothing but a map in memory
+ * @property {{ backend: import('./places.mjs').Backend, place: string, connections: number, sql: string, sqlOfMany?: string }} [store]
+ * `sql` takes an id and finds a text, or takes an id and a text and stores them; nothing but a map in memory. `sqlOfMany`
+ * takes lists of ids and texts
  *
  * @typedef {InstanceType<typeof DatabaseSync>} Database
  * @typedef {(id: string, body: string) => string | Promise<string>} Work
@@ -63,6 +64,14 @@ function insertIntoSqlite(database, sql) {
     });
 }
 
+/** One statement for all that a batch brings. @param {string} url @param {string} sql @param {number} connections */
+function insertIntoPostgresql(url, sql, connections) {
+  const pool = new Pool({ connectionString: url, max: connections });
+  return async (/** @type {readonly string[]} */ ids, /** @type {readonly string[]} */ bodies) => {
+    await pool.query({ name: 'many', text: sql, values: [ids, bodies] });
+  };
+}
+
 /** One statement for each request. @param {string} url @param {string} sql @param {number} connections @returns {Work} */
 function askPostgresql(url, sql, connections) {
   const pool = new Pool({ connectionString: url, max: connections });
@@ -84,14 +93,45 @@ function chooseWork() {
 
 const work = chooseWork();
 
+/** Stores what a batch brings. @returns {(ids: readonly string[], bodies: readonly string[]) => Promise<void>} */
+function chooseWorkOfMany() {
+  if (store?.backend === 'postgresql' && store.sqlOfMany !== undefined) {
+    return insertIntoPostgresql(store.place, store.sqlOfMany, store.connections);
+  }
+  return async (ids, bodies) => {
+    await Promise.all(ids.map(async (id, index) => work(id, bodies[index] ?? '')));
+  };
+}
+
+const workOfMany = chooseWorkOfMany();
+
+/** @param {string} body @returns {Promise<string>} */
+async function answerBatch(body) {
+  const { requests } = JSON.parse(body);
+  const bodies = requests.map((/** @type {{ body: unknown }} */ entry) => JSON.stringify(entry.body));
+  const ids = bodies.map(() => randomUUID());
+  await workOfMany(ids, bodies);
+  const responses = bodies.map((/** @type {string} */ sent, /** @type {number} */ index) => ({
+    status: 201,
+    path: '/batch',
+    headers,
+    body: { data: { ...JSON.parse(sent).data, id: ids[index] } },
+  }));
+  return JSON.stringify({ responses });
+}
+
+/** @param {http.IncomingMessage} request @param {string} body @returns {string | Promise<string>} */
+function answerTo({ method, url = '' }, body) {
+  if (method === 'POST' && url.endsWith('/batch')) return answerBatch(body);
+  const id = method === 'POST' ? randomUUID() : url.slice(url.lastIndexOf('/') + 1);
+  return work(id, body === '' ? '' : JSON.stringify(JSON.parse(body)));
+}
+
 /** @param {http.IncomingMessage} request @param {http.ServerResponse} response @param {string} body */
 async function respond(request, response, body) {
-  const id =
-    request.method === 'POST' ? randomUUID() : (request.url ?? '').slice((request.url ?? '').lastIndexOf('/') + 1);
-  const data = body === '' ? '' : JSON.stringify(JSON.parse(body));
-  const found = Buffer.from(await work(id, data));
-  response.writeHead(status, { ...headers, 'content-length': found.length });
-  response.end(found);
+  const found = Buffer.from(await answerTo(request, body));
+  if (status === 304) response.writeHead(status, headers).end();
+  else response.writeHead(status, { ...headers, 'content-length': found.length }).end(found);
   logger.info({ method: request.method, path: request.url, code: status, agent: request.headers['user-agent'] });
 }
 

@@ -1,5 +1,6 @@
-// Loaded into a server with `--import`: writes once a second how long its event loop was late, how long garbage was
-// collected, and how much memory it has, to the file that BENCH_MONITOR names.
+// Loaded into a server with `--import`: writes again and again how long its event loop was late, how long garbage was
+// collected, and how much memory it has, to the file that BENCH_MONITOR names. With BENCH_WINDOW_MS the figures are those
+// of one window of so many milliseconds each, and the heap is collected in every sixth (with `--expose-gc`).
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import process from 'node:process';
@@ -15,8 +16,11 @@ import process from 'node:process';
  * @property {number} longestPauseMs
  * @property {number} heapMiB in use
  * @property {number} residentMiB
+ * @property {number} collectedMiB in use when the heap was collected last; 0 before
+ * @property {number} resources that keep the process alive: sockets, timers, requests to the system
  */
 
+const windowMs = Number(process.env['BENCH_WINDOW_MS'] ?? '0');
 const file = process.env['BENCH_MONITOR'];
 if (file !== undefined && process.argv.includes('start')) {
   const resolutionMs = 5;
@@ -25,6 +29,8 @@ if (file !== undefined && process.argv.includes('start')) {
   let pauses = 0;
   let pauseMs = 0;
   let longestPauseMs = 0;
+  let windows = 0;
+  let collectedMiB = 0;
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) {
       pauses++;
@@ -34,6 +40,10 @@ if (file !== undefined && process.argv.includes('start')) {
   }).observe({ entryTypes: ['gc'] });
   const late = (/** @type {number} */ nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolutionMs);
   setInterval(() => {
+    if (windowMs > 0 && windows++ % 6 === 0 && globalThis.gc !== undefined) {
+      globalThis.gc();
+      collectedMiB = process.memoryUsage().heapUsed / 2 ** 20;
+    }
     const { heapUsed, rss } = process.memoryUsage();
     /** @type {Health} */
     const health = {
@@ -46,9 +56,12 @@ if (file !== undefined && process.argv.includes('start')) {
       longestPauseMs,
       heapMiB: heapUsed / 2 ** 20,
       residentMiB: rss / 2 ** 20,
+      collectedMiB,
+      resources: process.getActiveResourcesInfo().length,
     };
+    if (windowMs > 0) delay.reset();
     // Nobody reads half of it.
     writeFileSync(`${file}.new`, JSON.stringify(health));
     renameSync(`${file}.new`, file);
-  }, 500).unref();
+  }, windowMs || 500).unref();
 }

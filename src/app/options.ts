@@ -23,6 +23,7 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
+    refusesOutdatedSince: settings.get('refuse_outdated_since'),
     tokenKey: settings.get('pagination_token_signed')
       ? createHmac('sha256', secret).update('page tokens').digest()
       : undefined,

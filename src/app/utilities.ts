@@ -152,6 +152,7 @@ function coreCapabilities({
     all.set(key, { description, url: documentationUrl(key) });
   };
   if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users are told apart by Basic credentials.');
+  add('resync', 'Lists tell those who follow them, by the header Resync, when deletions they missed were forgotten.');
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }

@@ -125,8 +125,16 @@ export interface PermissionWriter extends PermissionReader {
   /** Takes the principal out of every entry of every object. */
   removePrincipalFromAces(principal: string): Promise<void>;
 
-  /** Adds principals to entries of several objects at once. Idempotent. */
-  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void>;
+  /**
+   * Adds principals to entries of several objects at once. Idempotent.
+   *
+   * @param options.isFresh none of these objects has any of these entries, so nobody looks; should one be there all the
+   * same, the unit of work may fail with TransactionConflict, and is run again without saying so
+   */
+  addToAces(
+    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+    options?: { readonly isFresh?: boolean },
+  ): Promise<void>;
 
   /** Replaces the named entries; an empty list deletes that entry, names not given are untouched. */
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;

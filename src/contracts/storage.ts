@@ -7,6 +7,11 @@ import type { Database, Transaction } from './database.ts';
 export interface Page {
   /** Clock of the list in the same snapshot as the entries; `undefined` when it was never read nor written. */
   readonly timestamp: number | undefined;
+  /**
+   * The horizon of the list in that snapshot: the highest timestamp of a deletion that no tombstone tells of, be it that the
+   * tombstone was forgotten or that there never was one. 0 when every deletion can still be told.
+   */
+  readonly horizon: number;
   /** At most `limit` entries in the order asked for. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries follow the last one. */
@@ -47,6 +52,8 @@ export interface KindCount {
 /** A list as a whole: its clock and how much it holds. */
 export interface ListState extends ListKey {
   readonly timestamp: number;
+  /** See `Page.horizon`. */
+  readonly horizon: number;
   /** How many live objects. */
   readonly live: number;
   /** How many tombstones. */
@@ -59,8 +66,15 @@ export interface Restoration {
   readonly clock: number;
   /** Live objects and tombstones, stored exactly as they are; every id and every timestamp once at most. */
   readonly entries: readonly StoredEntry[];
+  /** The horizon of the list moves on to this, but never back. Default: it stays. */
+  readonly horizon?: number | undefined;
   /** Ids of which neither object nor tombstone stays; none of those in `entries`. Default: none. */
   readonly gone?: readonly string[];
+  /**
+   * Whether the list has none of the ids, as when it is being filled, so that nobody looks; should one be there all the
+   * same, the unit of work may fail with TransactionConflict, and is run again without saying so. Default: no.
+   */
+  readonly isFresh?: boolean;
 }
 
 export interface Deletion {
@@ -164,7 +178,8 @@ export interface StorageWriter extends StorageReader {
    * Replaces the live object by a tombstone.
    *
    * @param options.lastModified timestamp of the tombstone, by the rules above
-   * @param options.keepTombstone `false`: nothing is kept, but the clock moves all the same; default `true`
+   * @param options.keepTombstone `false`: nothing is kept, but the clock moves all the same, and the horizon to the
+   *   timestamp that the tombstone would have; default `true`
    * @returns `undefined` when there is no live object
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
@@ -186,12 +201,12 @@ export interface StorageWriter extends StorageReader {
   /**
    * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, without leaving
    * tombstones, and nothing of a similarly named neighbour. Clocks stay; a list that lost live objects moves on to
-   * max(now, R + 1).
+   * max(now, R + 1). The horizon of a list that lost anything is its clock then.
    */
   deleteChildren(uri: string): Promise<void>;
 
   /**
-   * Forgets tombstones, never live objects or clocks.
+   * Forgets tombstones, never live objects or clocks. The horizon of a list moves to the latest one it loses.
    *
    * @param options.kind only of this kind; default all
    * @param options.parent only of this list's parent (exact); default all
@@ -202,7 +217,7 @@ export interface StorageWriter extends StorageReader {
    */
   purgeDeleted(options?: PurgeOptions): Promise<number>;
 
-  /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones. */
+  /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones, and the horizon stays. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
 
   /**

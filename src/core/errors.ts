@@ -63,6 +63,12 @@ export const errorTable = {
     error: 'Not Found',
     message: 'This version of the protocol is not served here.',
   },
+  changesForgotten: {
+    status: 410,
+    errno: 107,
+    error: 'Gone',
+    message: 'What changed since then is not known completely any more. Ask for the whole list, without a time.',
+  },
   clientAtCapacity: {
     status: 429,
     errno: 117,

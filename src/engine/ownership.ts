@@ -5,7 +5,7 @@ import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { isNamedBySettings } from './access.ts';
 import type { Viewer } from './kind.ts';
-import type { Scope } from './scope.ts';
+import { idsWith, type Scope } from './scope.ts';
 
 /** The caller as one who looks at objects of the kind, or writes them. */
 export function viewerOf({ kind, context: { caller } }: Scope): Viewer {
@@ -22,10 +22,11 @@ export function presentObject(scope: Scope, object: StoredObject): StoredObject 
  * Whether a group of the caller is in the `write` entry of the object. Asked of the backend, so that it costs the same in
  * however many groups the caller is.
  */
-export async function isWriterByGroup({ kind, context }: Scope, id: string): Promise<boolean> {
-  const { caller, ids, session } = context;
+export async function isWriterByGroup(scope: Scope, id: string): Promise<boolean> {
+  const { kind, context } = scope;
+  const { caller, session } = context;
   if (caller.memberOf === undefined) return false;
-  const entry = { objectId: kind.objectUri({ ...ids, [kind.idName]: id }), permission: 'write' };
+  const entry = { objectId: kind.objectUri(idsWith(scope, id)), permission: 'write' };
   return session.reader.permission.checkPermission([], [entry], caller.memberOf);
 }
 

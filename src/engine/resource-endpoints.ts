@@ -19,6 +19,7 @@ type Verb = (scope: Scope) => Promise<ServiceResponse>;
 const json = ['application/json'];
 const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma'];
 const written = ['ETag', 'Last-Modified'];
+const followed = ['Next-Page', 'Resync'];
 const totals = ['Total-Objects', 'Total-Records'];
 
 /**
@@ -54,7 +55,7 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { name, plural, declaration } = kind;
   const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
   const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
-    GET: { id: `get_${plural}`, exposes: ['Next-Page', ...readable], handle: serve(readList) },
+    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], handle: serve(readList) },
     HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], handle: serve(readList) },
     POST: { id: `create_${name}`, consumes: json, exposes: written, handle: serve(createObject) },
     DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], handle: serve(removeList) },

@@ -7,7 +7,7 @@ import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import type { Context } from './context.ts';
+import type { Context, PathIds } from './context.ts';
 import type { Reader, Writer } from './session.ts';
 
 export interface EngineOptions {
@@ -22,6 +22,8 @@ export interface EngineOptions {
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
   readonly maxFilters: number;
+  /** Whether lists refuse to tell what changed since a moment when deletions since then were forgotten. */
+  readonly refusesOutdatedSince: boolean;
   /** Key that page tokens are signed with; `undefined`: they are not. */
   readonly tokenKey: Buffer | undefined;
   readonly tokenValiditySeconds: number;
@@ -56,14 +58,21 @@ export async function openScope(
 ): Promise<Scope> {
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
+  const { isByService = false, isOnlyWrite = false } = more;
   if (caller.memberOf === undefined || kind.rules.writeList.principals.size === 0)
-    return { kind, options, context, list, ...more };
-  return { kind, options, context: { ...context, caller: await completeCaller(caller) }, list, ...more };
+    return { kind, options, context, list, isByService, isOnlyWrite };
+  const completed = { ...context, caller: await completeCaller(caller) };
+  return { kind, options, context: completed, list, isByService, isOnlyWrite };
 }
 
 /** Throws everything found wrong with the request so far, if anything. */
 export function requireNoIssues({ context }: Scope): void {
   if (context.issues.length > 0) throw invalidParameters(context.issues);
+}
+
+/** The ids in the path, with that of an object of the kind. Spreads take many times longer, and every write asks. */
+export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: string): PathIds {
+  return Object.assign({}, context.ids, { [kind.idName]: id });
 }
 
 /** The id of the object in the path. */

@@ -48,13 +48,14 @@ export async function readSharedPage(
   const wanted = query.limit + 1;
   const found: StoredEntry[] = [];
   let { after } = query;
-  let looked = 0;
+  let [looked, horizon] = [0, 0];
   for (let isOver = false; !isOver && found.length < wanted;) {
     if (looked >= most) return undefined;
     const limit = Math.min(mostAtOnce, most - looked, expectedToLook(wanted - found.length, found.length, looked));
     const page = await reader.storage.listAll(list, { ...query, after, limit });
     found.push(...(await keepShown(reader, shared, page.entries)));
     looked += page.entries.length;
+    horizon = Math.max(horizon, page.horizon);
     const last = page.entries.at(-1);
     if (last !== undefined) after = positionOf(last, query.sort);
     isOver = last === undefined || !page.more;
@@ -62,7 +63,7 @@ export async function readSharedPage(
   // All parts are of one moment then, and nothing was changed and shared only after it had been read: who shares an
   // object changes its timestamp.
   if ((await reader.storage.resourceTimestamp(list)) !== timestamp) return undefined;
-  return { timestamp, entries: found.slice(0, query.limit), more: found.length > query.limit };
+  return { timestamp, horizon, entries: found.slice(0, query.limit), more: found.length > query.limit };
 }
 
 /** How many entries hold what is missing, going by those seen so far, and a few more. */

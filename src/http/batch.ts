@@ -11,7 +11,6 @@ import {
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,
-  type TextResponse,
 } from '../engine/exchange.ts';
 import { parseTarget } from './target.ts';
 
@@ -77,7 +76,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       context.session.doom();
       throw new ServiceError('requestTooLarge', { message: 'The answers to this batch are too large together.' });
     }
-    parts.push(formatEntryResponse(request, { ...response, body }));
+    parts.push(formatEntryResponse(request, response, body));
   }
   return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
 }
@@ -261,12 +260,16 @@ function mergeHeaders(
   return isReplaced ? { ...headers, 'content-type': jsonType } : headers;
 }
 
-function formatEntryResponse(request: ServiceRequest, response: TextResponse): string {
-  const isJson = response.headers['Content-Type'] === 'application/json';
-  const text = request.method === 'HEAD' ? '' : response.body;
-  const body = text === '' || !isJson ? JSON.stringify(text) : text;
-  const headers = formatHeaders(response.headers, Buffer.byteLength(response.body));
-  return `{"status":${response.status},"path":${formatJson(displayPath(request.target))},"headers":${headers},"body":${body}}`;
+function formatEntryResponse(
+  { method, target }: ServiceRequest,
+  { status, headers }: ServiceResponse,
+  body: string,
+): string {
+  const isJson = headers['Content-Type'] === 'application/json';
+  const text = method === 'HEAD' ? '' : body;
+  const shown = text === '' || !isJson ? JSON.stringify(text) : text;
+  const shownHeaders = formatHeaders(headers, Buffer.byteLength(body));
+  return `{"status":${status},"path":${formatJson(displayPath(target))},"headers":${shownHeaders},"body":${shown}}`;
 }
 
 function displayPath(target: string): string {
@@ -279,13 +282,13 @@ function displayPath(target: string): string {
 
 /** JSON of an object with the headers, each name once, and the length of the body after them. */
 function formatHeaders(headers: ResponseHeaders, bodyBytes: number): string {
-  let text = '{';
+  const shown: Record<string, string> = {};
   for (const name in headers) {
-    if (name === 'Content-Length') continue;
     const value = headers[name]!;
-    text += `${JSON.stringify(name)}:${JSON.stringify(typeof value === 'string' ? value : value.join(', '))},`;
+    if (name !== 'Content-Length') shown[name] = typeof value === 'string' ? value : value.join(', ');
   }
-  return `${text}"Content-Length":"${bodyBytes}"}`;
+  shown['Content-Length'] = String(bodyBytes);
+  return JSON.stringify(shown);
 }
 
 function issue(name: string, description: string): Issue {

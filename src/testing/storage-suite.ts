@@ -1,6 +1,7 @@
 // The storage contract as cases. A backend that passes them all may be used by the service.
 import { bulkCases } from './storage/bulk.ts';
 import { filterCases } from './storage/filters.ts';
+import { horizonCases } from './storage/horizon.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
 import { restoringCases } from './storage/restoring.ts';
@@ -15,6 +16,7 @@ export const storageCases: readonly StorageCase[] = [
   ...filterCases,
   ...sortingCases,
   ...bulkCases,
+  ...horizonCases,
   ...severalCases,
   ...restoringCases,
 ];

@@ -68,8 +68,8 @@ describe.each(['sqlite', 'postgresql', 'redis'])('purge-deleted on %s', (backend
     for (const list of [records, groups]) await restore(stores, list, 5000, mixed(20));
     expect(await purgeDeleted(settings, { kinds: ['record'], before: 9 })).toBe(4);
     expect(await stores.storage.reader.lists(undefined, 9)).toEqual([
-      { ...groups, timestamp: 5000, live: 10, dead: 10 },
-      { ...records, timestamp: 5000, live: 10, dead: 6 },
+      { ...groups, timestamp: 5000, horizon: 0, live: 10, dead: 10 },
+      { ...records, timestamp: 5000, horizon: 7, live: 10, dead: 6 },
     ]);
     expect(await purgeDeleted(settings, { kinds: [], before: 9 })).toBe(4);
     expect(await purgeDeleted(settings, { kinds: [], before: 9 })).toBe(0);

@@ -2,11 +2,12 @@
 // notice when deletions could not be told.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetting } from '../support/forgetting.ts';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 
 interface Copy {
   readonly objects: ReadonlyMap<string, { readonly last_modified: number; readonly count?: number }>;
-  pull(): Promise<boolean>;
+  pull(): Promise<void>;
   update(id: string, change: (current?: { count?: number }) => object): Promise<unknown>;
 }
 
@@ -39,16 +40,16 @@ describe('the program in the guide to synchronising', () => {
   it('follows every change, page by page', async () => {
     const alice = service.asUser('alice');
     const copy = copyOf('pages');
-    expect(await copy.pull()).toBe(true);
+    await copy.pull();
     const numbers = Array.from({ length: 30 }, (_, n) => n);
     await Promise.all(numbers.map((n) => alice.request('POST', `${path('pages')}/records`, { body: { data: { n } } })));
-    expect(await copy.pull()).toBe(true);
+    await copy.pull();
     expect(copy.objects.size).toBe(30);
     for (let page: string | undefined = `${path('pages')}/records?max_n=9`; page !== undefined;) {
       const { headers } = await alice.request('DELETE', page);
       page = headers['next-page']?.slice(service.origin.length);
     }
-    expect(await copy.pull()).toBe(true);
+    await copy.pull();
     expect(copy.objects.size).toBe(20);
   });
 
@@ -62,14 +63,34 @@ describe('the program in the guide to synchronising', () => {
     expect(phone.objects.get('clicks')?.count).toBe(10);
   });
 
-  it('notices that the collection was deleted and made again', async () => {
+  it('notices that the collection was deleted and made again, and starts anew', async () => {
     const alice = service.asUser('alice');
     const copy = copyOf('gone');
     await copy.update('a', () => ({}));
     await copy.update('b', () => ({}));
-    expect(await copy.pull()).toBe(true);
+    await copy.pull();
     await alice.request('DELETE', path('gone'));
     await alice.request('PUT', `${path('gone')}/records/c`);
-    expect(await copy.pull()).toBe(false);
+    await copy.pull();
+    expect([...copy.objects.keys()]).toEqual(['c']);
+  });
+
+  it.each([false, true])('notices that deletions were forgotten, also where it is refused (%s)', async (refuses) => {
+    const settings = { includes: 'default_bucket', refuse_outdated_since: String(refuses) };
+    const other = await startTestService({ settings, plugins: [forgetting] });
+    try {
+      const alice = other.asUser('alice');
+      const records = `${path('purged')}/records`;
+      const copy = new program.Copy(`${other.origin}${records}`, { Authorization: authorizationOf('alice') });
+      for (const id of ['a', 'b', 'c']) await alice.request('PUT', `${records}/${id}`);
+      await copy.pull();
+      await alice.request('DELETE', `${records}/b`);
+      await alice.request('PUT', `${records}/d`);
+      await alice.request('POST', '/v1/forget');
+      await copy.pull();
+      expect([...copy.objects.keys()].toSorted()).toEqual(['a', 'c', 'd']);
+    } finally {
+      await other.close();
+    }
   });
 });

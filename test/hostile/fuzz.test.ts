@@ -4,40 +4,47 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonObject } from '../../src/base/json.ts';
 import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import { FuzzFigures } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
-import { backends, requireDecent, startWatched } from './service.ts';
+import { backends, patienceMs, requireDecent, startWatched } from './service.ts';
 
 const seconds = Number(process.env['COFFER_FUZZ_SECONDS'] ?? '6');
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
+const requestsPerRound = 500;
+const atOnce = 16;
+const mostGrowthMiB = 40;
 
 describe.each(backends)('random requests on $name', (backend) => {
   it(
     `All are answered decently, and no acknowledged write is lost (seed ${seed}).`,
     async () => {
       const { service, errors } = await startWatched(backend);
-      const tally = new Map<number, number>();
+      const figures = new FuzzFigures();
+      const end = performance.now() + seconds * 1000;
       try {
-        for (const [index, request] of opening.entries()) await perform(service, request, `opening ${index}`);
-        const requests = fc.sample(fuzzRequest, { seed, numRuns: 4000 });
-        const end = performance.now() + seconds * 1000;
-        let sent = 0;
-        for (let round = 0; performance.now() < end; round++) {
-          const batch = round === 0 ? requests : fc.sample(fuzzRequest, { seed: seed + round, numRuns: 4000 });
-          for (const request of batch) {
-            if (performance.now() >= end) break;
-            const { status } = await perform(service, request, `request ${sent} of seed ${seed}`);
-            tally.set(status, (tally.get(status) ?? 0) + 1);
-            sent++;
-            // Deletions and wrong permissions would soon leave nothing to attack.
-            if (sent % 100 === 0) for (const repair of opening) await perform(service, repair, 'repair');
-          }
+        for (let round = 0; round === 0 || performance.now() < end; round++) {
+          // What was created in a round goes with it, so that memory that grows is not that of data.
+          for (const request of [...closing, ...opening]) await perform(service, request, 'opening', figures);
+          const requests = fc.sample(fuzzRequest, { seed: seed + round, numRuns: requestsPerRound });
+          const isAlone = round % 2 === 0;
+          const sendNext = async (): Promise<void> => {
+            for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
+              if (round > 0 && performance.now() >= end) return;
+              const label = `request ${requests.length} of seed ${seed + round}`;
+              const response = await perform(service, request, label, figures);
+              if (isAlone) await requireKept(service, request, response, label);
+              // Deletions and wrong permissions would soon leave nothing to attack.
+              if (requests.length % 100 === 0)
+                for (const repair of opening) await perform(service, repair, 'repair', figures);
+            }
+          };
+          await Promise.all(Array.from({ length: isAlone ? 1 : atOnce }, sendNext));
+          if (round % 8 === 0) figures.weigh();
         }
         expect(errors).toEqual([]);
-        console.log(
-          `${backend.name}: ${sent} requests, seed ${seed}`,
-          Object.fromEntries([...tally].toSorted((a, b) => a[0] - b[0])),
-        );
-        expect([...tally.keys()].filter((status) => status < 400).length).toBeGreaterThan(2);
+        console.log(`${backend.name}, seed ${seed}: ${figures.toString()}`);
+        expect(figures.kindsBelow(400)).toBeGreaterThan(2);
+        expect(figures.growthMiB()).toBeLessThan(mostGrowthMiB);
       } finally {
         await service.close();
       }
@@ -45,6 +52,14 @@ describe.each(backends)('random requests on $name', (backend) => {
     seconds * 1000 + 30_000,
   );
 });
+
+const closing: readonly FuzzRequest[] = ['alice', 'bob'].map((user) => ({
+  user,
+  method: 'DELETE',
+  path: '/v1/buckets',
+  headers: {},
+  body: undefined,
+}));
 
 const opening: readonly FuzzRequest[] = [
   '/v1/buckets/a',
@@ -59,9 +74,33 @@ const opening: readonly FuzzRequest[] = [
   body: '{"permissions":{"write":["system.Authenticated"]}}',
 }));
 
-/** Sends a request, checks the answer, and reads back what it acknowledges before anybody else writes. */
-async function perform(service: TestService, request: FuzzRequest, label: string): Promise<TestResponse> {
+/** Sends a request and checks the answer. One that is late has to be in time when it is sent again. */
+async function perform(
+  service: TestService,
+  request: FuzzRequest,
+  label: string,
+  figures: FuzzFigures,
+): Promise<TestResponse> {
   const whole = `${label}: ${JSON.stringify(request)}`;
+  const { response, milliseconds } = await timed(service, request, whole);
+  figures.count(response.status, milliseconds, whole);
+  if (milliseconds <= patienceMs) {
+    requireDecent(whole, response, milliseconds, request.method === 'HEAD');
+    return response;
+  }
+  // A machine that was busy with something else is not the service's fault: that does not happen twice, and not often.
+  figures.late++;
+  const again = await timed(service, request, whole);
+  requireDecent(whole, again.response, again.milliseconds, request.method === 'HEAD');
+  expect(figures.late, whole).toBeLessThan(2 + figures.sent / 10_000);
+  return again.response;
+}
+
+async function timed(
+  service: TestService,
+  request: FuzzRequest,
+  label: string,
+): Promise<{ readonly response: TestResponse; readonly milliseconds: number }> {
   const { user, method, path, headers, body } = request;
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const started = performance.now();
@@ -71,15 +110,12 @@ async function perform(service: TestService, request: FuzzRequest, label: string
     ...(body === undefined || method === 'TRACE' ? {} : { raw: body }),
   });
   const response = await sending.catch((cause: unknown) => {
-    throw new Error(`${whole}\nno answer`, { cause });
+    throw new Error(`${label}\nno answer`, { cause });
   });
-  requireDecent(whole, response, performance.now() - started, method === 'HEAD');
-  const isWrite = method === 'PUT' || method === 'PATCH' || method === 'POST';
-  if (isWrite && (response.status === 200 || response.status === 201))
-    await requireKept(service, request, response, whole);
-  return response;
+  return { response, milliseconds: performance.now() - started };
 }
 
+/** Reads back what the answer acknowledges, before anybody else writes. */
 async function requireKept(
   service: TestService,
   request: FuzzRequest,
@@ -87,6 +123,8 @@ async function requireKept(
   label: string,
 ): Promise<void> {
   const { user, method, path, headers } = request;
+  const isWrite = method === 'PUT' || method === 'PATCH' || method === 'POST';
+  if (!isWrite || (response.status !== 200 && response.status !== 201)) return;
   if (!response.text.includes('"data":') || response.text.startsWith('{"responses"')) return;
   const answer = parseJson(response.text);
   const data = isJsonObject(answer) ? getKey(answer, 'data') : undefined;
@@ -97,7 +135,7 @@ async function requireKept(
   const object = method === 'POST' ? `${bare}/${id}` : bare;
   const read = await service.request('GET', toBytes(object), user === undefined ? {} : { auth: user });
   const kept = read.status === 200 ? (parseJson(read.text) as JsonObject)['data'] : read.text;
-  expect(kept, label).toEqual(data);
+  expect(kept, `${label}: ${JSON.stringify(request)}`).toEqual(data);
 }
 
 /** Node wants the bytes of a path one by one. */

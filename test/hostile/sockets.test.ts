@@ -1,20 +1,14 @@
 // Bytes that no decent client sends, written to the socket one by one: each gets one interpretation, or 400 and the end of
 // the connection, and the service goes on.
-import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testBackends } from '../../src/testing/service-backends.ts';
+import { exchangeBytes, type Bytes, type Exchange } from './exchange.ts';
 import { startWatched, type WatchedService } from './service.ts';
 
 const host = 'Host: x\r\n';
 const post = `POST /v1/batch HTTP/1.1\r\n${host}`;
 const get = `GET /v1/ HTTP/1.1\r\n${host}`;
 const smuggled = `GET /v1/buckets HTTP/1.1\r\n${host}\r\n`;
-
-interface Exchange {
-  readonly statuses: readonly number[];
-  readonly text: string;
-  readonly isClosed: boolean;
-}
 
 let watched: WatchedService;
 
@@ -26,33 +20,8 @@ afterAll(async () => {
   expect(watched.errors).toEqual([]);
 });
 
-/** Sends the bytes and reads until the service closes, or has given so many answers. */
-function exchange(
-  bytes: string | ((socket: Socket) => void),
-  answers = 1,
-  origin = watched.service.origin,
-): Promise<Exchange> {
-  const { hostname, port } = new URL(origin);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
-    let text = '';
-    const finish = (isClosed: boolean): void => {
-      socket.destroy();
-      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-      resolve({ statuses, text, isClosed });
-    };
-    const countAnswers = (): number => text.split(/HTTP\/1\.1 [2-5]/).length - 1;
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-      // Bodies come with their headers, but for those that are promised first.
-      if (countAnswers() >= answers && text.includes('\r\n\r\n')) setImmediate(() => finish(false));
-    });
-    socket.on('end', () => finish(true));
-    socket.on('close', () => finish(true));
-    socket.on('error', () => finish(true));
-    if (typeof bytes === 'string') socket.write(Buffer.from(bytes, 'latin1'));
-    else bytes(socket);
-  });
+function exchange(bytes: Bytes, answers = 1, origin = watched.service.origin): Promise<Exchange> {
+  return exchangeBytes(origin, bytes, answers);
 }
 
 const refused: readonly (readonly [string, string])[] = [

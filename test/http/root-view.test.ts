@@ -18,7 +18,7 @@ describeScenarios('the root view', [
       url: '{origin}/v1/',
       config: null,
       settings: only({ readonly: false, explicit_permissions: true, batch_max_requests: 25 }),
-      capabilities: only({ basicauth: capability }),
+      capabilities: only({ basicauth: capability, resync: capability }),
     }),
     gives: { 'content-type': /^application\/json/, etag: absent, 'cache-control': absent },
   },
@@ -102,6 +102,7 @@ describeScenarios(
           flush_endpoint: capability,
           schema: capability,
           permissions_endpoint: capability,
+          resync: capability,
         }),
       },
     },
@@ -143,7 +144,13 @@ describeScenarios(
 
 describeScenarios(
   'a service without policies',
-  [{ name: 'Without policies nobody is anybody.', request: 'GET /', body: { user: absent, capabilities: only({}) } }],
+  [
+    {
+      name: 'Without policies nobody is anybody.',
+      request: 'GET /',
+      body: { user: absent, capabilities: only({ resync: capability }) },
+    },
+  ],
   { settings: { 'multiauth.policies': '' } },
 );
 

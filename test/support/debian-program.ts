@@ -20,9 +20,11 @@ export interface ProgramSource {
   readonly variable: string;
   /** Package to install. */
   readonly install: string;
+  /** For packages whose installation starts a server of its own: they are unpacked, whoever runs the tests. */
+  readonly mustUnpack?: boolean;
   /** Packages to unpack without the right to install, beside the C library; what an installation would add unless given. */
   readonly unpack?: readonly string[];
-  /** Programs below `usr/bin` of those packages, the first that is there is taken. */
+  /** Programs of those packages, seen from their `usr/bin`; the first that is there is taken. */
   readonly files: readonly string[];
 }
 
@@ -30,7 +32,7 @@ export interface ProgramSource {
 export async function findProgram(source: ProgramSource): Promise<Program> {
   const known = await onPath(source);
   if (known !== undefined) return { path: known };
-  if (process.getuid?.() === 0) {
+  if (process.getuid?.() === 0 && source.mustUnpack !== true) {
     await install(source.install);
     const installed = await onPath(source);
     if (installed !== undefined) return { path: installed };
@@ -41,7 +43,7 @@ export async function findProgram(source: ProgramSource): Promise<Program> {
 async function onPath({ names, variable }: ProgramSource): Promise<string | undefined> {
   const given = process.env[variable];
   if (given !== undefined && given !== '') return given;
-  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin'];
+  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin', '/usr/local/bin', '/usr/sbin'];
   for (const folder of folders) {
     for (const name of names) {
       const file = path.join(folder, name);

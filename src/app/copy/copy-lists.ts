@@ -1,6 +1,7 @@
 // Copies all lists with their clocks. What the target has already, from a copy that was cut off or from an earlier one,
 // is compared entry by entry, and only what differs is written.
-import type { Restoration, StorageBackend } from '../../contracts/storage.ts';
+import type { ListState, Restoration, StorageBackend } from '../../contracts/storage.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { Growth, inUnit } from './units.ts';
 import { compareTimes, sizeOf, walkEntries, walkLists, walkPairs } from './walk.ts';
@@ -16,9 +17,10 @@ export interface ListCopyOptions {
 export async function copyLists(
   source: StorageBackend,
   target: StorageBackend,
-  { resumes, onProgress }: ListCopyOptions,
+  options: ListCopyOptions,
 ): Promise<number> {
-  const writes = new Restorations(source, target, onProgress);
+  const { resumes, onProgress } = options;
+  const writes = new Restorations(source, target, options);
   for await (const list of walkLists(source.reader)) {
     const clock = resumes ? await target.reader.resourceTimestamp(list) : undefined;
     if (clock !== list.timestamp) await writes.add(list, list.timestamp, {});
@@ -34,7 +36,29 @@ export async function copyLists(
     }
   }
   await writes.finish();
+  await copyHorizons(source, target);
   return writes.written;
+}
+
+/** Comes last, because tombstones may have been forgotten while the lists were read. */
+async function copyHorizons(source: StorageBackend, target: StorageBackend): Promise<void> {
+  let late: ListState[] = [];
+  const raise = (): Promise<void> =>
+    inUnit(target.database, async (transaction) => {
+      const writer = target.writer(transaction);
+      for (const { kind, parent, timestamp: clock, horizon } of late) {
+        await writer.restore({ kind, parent }, { clock, horizon, entries: [] });
+      }
+    });
+  const pairs = walkPairs(walkLists(source.reader), walkLists(target.reader), compareLists);
+  for await (const [ours, theirs] of pairs) {
+    if (ours === undefined || theirs === undefined || ours.horizon <= theirs.horizon) continue;
+    late.push({ ...theirs, horizon: ours.horizon });
+    if (late.length < unitLists) continue;
+    await raise();
+    late = [];
+  }
+  if (late.length > 0) await raise();
 }
 
 function isSame(a: StoredEntry, b: StoredEntry): boolean {
@@ -62,15 +86,17 @@ class Restorations {
   readonly #target: StorageBackend;
   readonly #onWritten: (entries: number) => void;
   readonly #growth: Growth;
+  readonly #isFresh: boolean;
   readonly #parts: Part[] = [];
   #entries = 0;
   #characters = 0;
   written = 0;
 
-  constructor(source: StorageBackend, target: StorageBackend, onWritten: (entries: number) => void) {
+  constructor(source: StorageBackend, target: StorageBackend, { resumes, onProgress }: ListCopyOptions) {
     this.#source = source;
     this.#target = target;
-    this.#onWritten = onWritten;
+    this.#onWritten = onProgress;
+    this.#isFresh = !resumes;
     this.#growth = new Growth(target.database);
   }
 
@@ -104,9 +130,11 @@ class Restorations {
   async flush(): Promise<void> {
     if (this.#parts.length === 0) return;
     const restorations = await Promise.all(this.#parts.map((part) => this.#restorationOf(part)));
-    await inUnit(this.#target.database, async (transaction) => {
+    await inUnit(this.#target.database, async (transaction, attempt) => {
       const writer = this.#target.writer(transaction);
-      for (const { list, ...restoration } of restorations) await writer.restore(list, restoration);
+      // A source that is written to meanwhile may show an object twice.
+      const isFresh = this.#isFresh && attempt === 1;
+      for (const { list, ...restoration } of restorations) await writer.restore(list, { ...restoration, isFresh });
     });
     const [put, gone] = [countOf(restorations, 'entries'), countOf(restorations, 'gone')];
     this.#onWritten(put);
@@ -128,7 +156,7 @@ class Restorations {
   }
 }
 
-interface PartRestoration extends Required<Restoration> {
+interface PartRestoration extends Required<Omit<Restoration, 'isFresh' | 'horizon'>> {
   readonly list: ListKey;
 }
 

@@ -30,7 +30,9 @@ async function copyEntries(
   const growth = new Growth(target.database);
   for await (const page of walkPermissions(source.reader)) {
     if (!resumes) {
-      await inUnit(target.database, (transaction) => target.writer(transaction).addToAces(page));
+      await inUnit(target.database, (transaction, attempt) =>
+        target.writer(transaction).addToAces(page, { isFresh: attempt === 1 }),
+      );
       await growth.add(page.length);
       onProgress(page.length);
       continue;

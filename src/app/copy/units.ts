@@ -6,12 +6,19 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 const attempts = 8;
 const firstPauseMs = 20;
 
-/** Runs the work in a transaction of its own and commits it. The work may run more than once. */
-export async function inUnit<T>(database: Database, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+/**
+ * Runs the work in a transaction of its own and commits it. The work may run more than once.
+ *
+ * @param work learns which attempt it is, from 1
+ */
+export async function inUnit<T>(
+  database: Database,
+  work: (transaction: Transaction, attempt: number) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const transaction = await database.begin();
     try {
-      const result = await work(transaction);
+      const result = await work(transaction, attempt);
       await transaction.commit();
       return result;
     } catch (error) {

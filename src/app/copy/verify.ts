@@ -89,6 +89,9 @@ function describeDifferences(
   if (ours.timestamp !== theirs.timestamp) {
     differences.push(`the clock is ${ours.timestamp} in the source and ${theirs.timestamp} in the target`);
   }
+  if (theirs.horizon < ours.horizon) {
+    differences.push(`deletions up to ${ours.horizon} are forgotten in the source, but not in the target`);
+  }
   if (left.objects !== right.objects) {
     differences.push(`the source has ${left.objects} objects and the target ${right.objects}`);
   }

@@ -25,6 +25,15 @@ export async function* walkLists(reader: StorageReader): AsyncGenerator<ListStat
   }
 }
 
+/** Clock and horizon of a list. */
+export async function readState(
+  reader: StorageReader,
+  { kind, parent }: ListKey,
+): Promise<Pick<Page, 'timestamp' | 'horizon'>> {
+  const { timestamp, horizon } = await reader.listAll({ kind, parent }, { filters: [], sort: byTime, limit: 1 });
+  return { timestamp, horizon };
+}
+
 /**
  * All objects and tombstones of a list, or those with some ids, in the order of their timestamps, in pages whose size
  * fits what they hold.

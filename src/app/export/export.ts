@@ -110,9 +110,12 @@ async function importChecked(
   if (mode !== 'verify') {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
-    const restoring = new Restoring(stores, (more, morePermissions) => {
-      if (more > 0) onProgress('objects', (entries += more), total);
-      if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
+    const restoring = new Restoring(stores, {
+      isFresh: mode !== 'resume',
+      onWritten: (more, morePermissions) => {
+        if (more > 0) onProgress('objects', (entries += more), total);
+        if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
+      },
     });
     for await (const lines of readLines(path)) await restoring.add(lines);
     await restoring.finish();
@@ -179,8 +182,9 @@ async function compare(
 function compareStates(ours: ExportedList | undefined, theirs: ListState | undefined): string | undefined {
   if (ours === undefined) return 'the file has no such list';
   if (theirs === undefined) return 'the target has no such list';
-  const { clock, objects, tombstones, isMoving } = ours.end;
+  const { clock, horizon, objects, tombstones, isMoving } = ours.end;
   if (theirs.timestamp !== clock) return `the clock is ${clock} in the file and ${theirs.timestamp} in the target`;
+  if (theirs.horizon < horizon) return `deletions up to ${horizon} are forgotten in the file, but not in the target`;
   // Where entries come twice, nobody knows how many they are.
   if (isMoving || (theirs.live === objects && theirs.dead === tombstones)) return undefined;
   const counts = `${objects} objects and ${tombstones} tombstones`;

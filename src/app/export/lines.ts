@@ -22,6 +22,8 @@ export interface ListHead extends ListKey {
 /** After them. */
 export interface ListEnd {
   readonly clock: number;
+  /** The highest timestamp of a deletion that no tombstone tells of. */
+  readonly horizon: number;
   readonly objects: number;
   readonly tombstones: number;
   /** Of the lines of the entries. */
@@ -195,6 +197,8 @@ function readListHead(value: JsonObject): ListHead {
 function readListEnd(value: JsonObject): ListEnd {
   return {
     clock: numberOf(value, 'clock'),
+    // Earlier versions did not know it.
+    horizon: getKey(value, 'horizon') === undefined ? 0 : numberOf(value, 'horizon'),
     objects: numberOf(value, 'objects'),
     tombstones: numberOf(value, 'tombstones'),
     digest: textOf(value, 'digest'),

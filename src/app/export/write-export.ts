@@ -4,7 +4,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { ListState } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/session.ts';
 import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
-import { walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../copy/walk.ts';
+import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../copy/walk.ts';
 import {
   formatHeader,
   formatListEnd,
@@ -87,10 +87,11 @@ class Writing {
       await this.#write(digest.add(page));
       this.#options.onProgress('objects', before + digest.count, Math.max(total, before + digest.count));
     }
-    const clock = (await reader.resourceTimestamp(list)) ?? timestamp;
+    // Read after the entries, some of which may have been forgotten meanwhile.
+    const { timestamp: clock = timestamp, horizon } = await readState(reader, list);
     const { objects, tombstones, digest: ofEntries } = digest.result();
     const isMoving = clock !== timestamp;
-    await this.#write(formatListEnd({ clock, objects, tombstones, digest: ofEntries, isMoving }));
+    await this.#write(formatListEnd({ clock, horizon, objects, tombstones, digest: ofEntries, isMoving }));
     this.#lists++;
     this.#objects += objects;
     this.#tombstones += tombstones;

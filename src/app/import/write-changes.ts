@@ -2,7 +2,7 @@
 // deletions. One unit of work where storage and permissions share a database.
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { StorageWriter } from '../../contracts/storage.ts';
-import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Stores } from '../../engine/session.ts';
 import { replacing } from '../copy/copy-permissions.ts';
 import { inUnit } from '../copy/units.ts';
@@ -46,6 +46,14 @@ async function writeEntries(writer: StorageWriter, list: SourceList, { changes, 
   if (list.hasChildren) for (const id of deletedIds(changes)) await writer.deleteChildren(list.uriOf(id));
   const { kind, parent } = list;
   await writer.restore({ kind, parent }, { clock, entries: [...entries.values()], gone });
+  // Nothing tells of these to those who follow the target already.
+  if (gone.length > 0) await raiseHorizon(writer, { kind, parent });
+}
+
+/** To the clock, which the restoration may have moved. */
+async function raiseHorizon(writer: StorageWriter, list: ListKey): Promise<void> {
+  const horizon = (await writer.resourceTimestamp(list)) ?? 0;
+  await writer.restore(list, { clock: horizon, horizon, entries: [] });
 }
 
 async function writePermissions(writer: PermissionWriter, list: SourceList, { changes }: Changes): Promise<void> {

@@ -36,11 +36,14 @@ export class ListContents {
 export interface ObjectList extends ListKey {
   /** The highest timestamp ever given, `undefined` when never read nor written. */
   readonly clock: number | undefined;
+  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
+  readonly horizon: number;
   readonly contents: ListContents;
 }
 
 interface MutableList extends ListKey {
   clock: number | undefined;
+  horizon: number;
   contents: ListContents;
 }
 
@@ -74,6 +77,14 @@ export class ListTable {
     const before = list.clock;
     list.clock = timestamp;
     unit.record(() => (list.clock = before));
+  }
+
+  /** Moves the horizon forward, never back. */
+  raiseHorizon(key: ListKey, timestamp: number, unit: MemoryUnit): void {
+    const list = this.#ensure(key, unit);
+    const before = list.horizon;
+    list.horizon = Math.max(before, timestamp);
+    unit.record(() => (list.horizon = before));
   }
 
   /** Stores a live object, in place of the object or tombstone of that id. */
@@ -173,7 +184,7 @@ export class ListTable {
     const { kind, parent } = key;
     let byParent = this.#kinds.get(kind);
     if (byParent === undefined) this.#kinds.set(kind, (byParent = new Map()));
-    const list: MutableList = { kind, parent, clock: undefined, contents: new ListContents() };
+    const list: MutableList = { kind, parent, clock: undefined, horizon: 0, contents: new ListContents() };
     byParent.set(parent, list);
     unit.record(() => this.#kinds.get(kind)?.delete(parent));
     return list;

@@ -100,9 +100,9 @@ class MemoryStorageReader implements StorageReader {
     return this.access.run(() => {
       const found: ListState[] = [];
       for (const list of this.table.lists()) {
-        const { kind, parent, clock: timestamp, contents } = list;
+        const { kind, parent, clock: timestamp, horizon, contents } = list;
         if (timestamp === undefined || (after !== undefined && compareLists(list, after) <= 0)) continue;
-        found.push({ kind, parent, timestamp, live: contents.live.size, dead: contents.dead.size });
+        found.push({ kind, parent, timestamp, horizon, live: contents.live.size, dead: contents.dead.size });
       }
       return found.toSorted(compareLists).slice(0, limit);
     });
@@ -178,6 +178,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.run(() => {
       for (const list of this.table.listsBelow(uri)) {
         if (list.contents.live.size > 0) this.#advance(list, this.#nextTimestamp(list, undefined));
+        this.table.raiseHorizon(list, list.clock ?? 0, this.#unit);
         this.table.empty(list, this.#unit);
       }
     });
@@ -193,6 +194,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
         for (const tombstone of oldestTombstones(list, before, maxRetained)) {
           if (purged >= limit) return purged;
           this.table.forget(list, tombstone, this.#unit);
+          this.table.raiseHorizon(list, tombstone.lastModified, this.#unit);
           purged++;
         }
       }
@@ -204,7 +206,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.walk(this.#trim(list, selection, maxObjects));
   }
 
-  restore(key: ListKey, { clock, entries, gone = [] }: Restoration): Promise<void> {
+  restore(key: ListKey, { clock, entries, horizon, gone = [] }: Restoration): Promise<void> {
     return this.access.run(() => {
       for (const id of gone) this.#clear(key, id, undefined);
       let latest = clock;
@@ -215,6 +217,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
         latest = Math.max(latest, entry.lastModified);
       }
       this.#advance(key, latest);
+      if (horizon !== undefined) this.table.raiseHorizon(key, horizon, this.#unit);
     });
   }
 
@@ -273,6 +276,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
     this.#advance(list, lastModified);
     this.table.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
+    if (!keepTombstone) this.table.raiseHorizon(list, lastModified, this.#unit);
     return { old, tombstone };
   }
 
@@ -298,9 +302,9 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
 function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Page> {
   const found = table.find(list);
-  if (found === undefined) return { timestamp: undefined, entries: [], more: false };
-  const timestamp = found.clock;
-  return { timestamp, ...(yield* selectPage(found.contents, query)) };
+  if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
+  const { clock: timestamp, horizon } = found;
+  return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {

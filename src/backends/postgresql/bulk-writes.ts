@@ -10,7 +10,7 @@ import { prepared, type Result, type Row, type SqlValue, type Statement } from '
 import type { LockedLists } from './locked-lists.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
-import { byTime, selectSources } from './selection.ts';
+import { byTime, joinedList, selectSources } from './selection.ts';
 
 /** Tombstones that one statement deletes, so that none runs for long. */
 const chunkRows = 20_000;
@@ -31,6 +31,8 @@ const findBelow = prepared(
   'find-below',
   `SELECT l.parent, l.kind FROM coffer_lists l WHERE ${below} ORDER BY l.parent, l.kind LIMIT $4`,
 );
+/** The clock of the list `l` when it has lost all it held, and its horizon, as nothing tells of what that was. */
+const clockAfter = `CASE WHEN l.live > 0 THEN least(greatest($4::bigint, l.clock + 1), ${Number.MAX_SAFE_INTEGER}) ELSE l.clock END`;
 const detachBelow = prepared(
   'detach-below',
   `WITH emptied AS (
@@ -38,8 +40,8 @@ const detachBelow = prepared(
   ), doomed AS (
     INSERT INTO coffer_doomed_lists (parent, list) SELECT parent, list FROM emptied
   )
-  UPDATE coffer_lists l SET list = nextval('coffer_numbers'), live = 0, dead = 0, clock =
-    CASE WHEN l.live > 0 THEN least(greatest($4::bigint, l.clock + 1), ${Number.MAX_SAFE_INTEGER}) ELSE l.clock END
+  UPDATE coffer_lists l SET list = nextval('coffer_numbers'), live = 0, dead = 0,
+    clock = ${clockAfter}, horizon = ${clockAfter}
   FROM emptied WHERE l.parent = emptied.parent AND l.kind = emptied.kind`,
 );
 
@@ -100,16 +102,27 @@ export async function purgeTombstones(access: UnitAccess, options: PurgeOptions)
 
 const purgeOldest = prepared(
   'purge-oldest',
-  `DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = ANY (ARRAY(
-    SELECT t.id FROM coffer_tombstones t
-    WHERE t.parent = $1 AND ${byTime('t', '$1')} AND t.list = $2 AND t.last_modified < $3
-    ORDER BY t.last_modified LIMIT $4
-  ))`,
+  `WITH gone AS (
+    DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = ANY (ARRAY(
+      SELECT t.id FROM coffer_tombstones t
+      WHERE t.parent = $1 AND ${byTime('t', '$1')} AND t.list = $2 AND t.last_modified < $3
+      ORDER BY t.last_modified LIMIT $4
+    )) RETURNING last_modified
+  ) SELECT count(*), max(last_modified) FROM gone`,
 );
 const countPurged = prepared(
   'count-purged',
-  'UPDATE coffer_lists SET dead = dead - $3 WHERE parent = $1 AND kind = $2',
+  'UPDATE coffer_lists SET dead = dead - $3, horizon = greatest(horizon, $4) WHERE parent = $1 AND kind = $2',
 );
+const raiseRow = prepared(
+  'raise-horizon',
+  'UPDATE coffer_lists SET horizon = greatest(horizon, $3) WHERE parent = $1 AND kind = $2',
+);
+
+/** Moves the horizon of a list that the unit has locked forward, never back. */
+export function raiseHorizon(access: UnitAccess, { parent, kind }: ListKey, timestamp: number): void {
+  access.send(raiseRow, [parent, kind, timestamp]);
+}
 
 async function purgeList(
   access: UnitAccess,
@@ -117,14 +130,16 @@ async function purgeList(
   before = Number.MAX_SAFE_INTEGER + 1,
   wanted: number,
 ): Promise<number> {
-  let purged = 0;
+  let [purged, latest] = [0, 0];
   while (purged < wanted) {
     const limit = Math.min(wanted - purged, chunkRows);
-    const { count } = await access.run(purgeOldest, [parent, list, before, limit]);
+    const [row] = (await access.run(purgeOldest, [parent, list, before, limit])).rows;
+    const count = Number(row![0]);
+    latest = Math.max(latest, Number(row![1] ?? 0));
     purged += count;
     if (count < limit) break;
   }
-  if (purged > 0) access.send(countPurged, [parent, kind, purged]);
+  if (purged > 0) access.send(countPurged, [parent, kind, purged, latest]);
   return purged;
 }
 
@@ -139,7 +154,7 @@ export async function trimList(
 ): Promise<number> {
   const context = { parameters: new Parameters(), dialect: await access.dialect() };
   const isList = listCondition(context, key);
-  const [objects] = selectSources(context, selection, false, { sort: newestFirst });
+  const [objects] = selectSources(context, joinedList, selection, false, { sort: newestFirst });
   const text = `DELETE FROM coffer_objects o USING (
       SELECT k.parent, k.list, k.id FROM coffer_lists l
       CROSS JOIN LATERAL (

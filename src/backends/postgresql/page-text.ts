@@ -15,16 +15,21 @@ export const pageColumns = `count(*) AS entries, string_agg(k.id, E'\\x1e') AS i
   string_agg(k.last_modified::text, E'\\x1e') AS times,
   string_agg(CASE WHEN octet_length(k.data) > ${maxTextBytes} THEN '${leftOut}' ELSE coalesce(k.data, '') END, E'\\x1e') AS texts`;
 
+/** Clock and horizon of a list, which a row begins with; without a row there is no list. */
+export function readListState([clock, horizon]: Row = []): Pick<Page, 'timestamp' | 'horizon'> {
+  return { timestamp: typeof clock === 'string' ? Number(clock) : undefined, horizon: Number(horizon ?? 0) };
+}
+
 /**
- * The page in a row of the clock and these columns.
+ * The page in a row of clock, horizon and these columns.
  *
  * @returns `undefined`: the entries cannot be told from each other, or there is a long one among them
  */
 export function readPageText(row: Row | undefined, limit: number): Page | undefined {
-  const [clock, count, ids, times, texts] = row ?? [];
-  const timestamp = typeof clock === 'string' ? Number(clock) : undefined;
+  const [, , count, ids, times, texts] = row ?? [];
+  const state = readListState(row);
   if (typeof ids !== 'string' || typeof times !== 'string' || typeof texts !== 'string') {
-    return { timestamp, entries: [], more: false };
+    return { ...state, entries: [], more: false };
   }
   const allIds = ids.split(separator);
   const allTexts = texts.split(separator);
@@ -39,5 +44,5 @@ export function readPageText(row: Row | undefined, limit: number): Page | undefi
     entries.push(text === '' ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, text));
   }
   const more = entries.length > limit;
-  return { timestamp, entries: more ? entries.slice(0, limit) : entries, more };
+  return { ...state, entries: more ? entries.slice(0, limit) : entries, more };
 }

@@ -7,17 +7,17 @@ import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
-import { pageColumns } from './page-text.ts';
+import { pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
-import { selectSources, type SourceSql } from './selection.ts';
+import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
 /** How a page comes: as a row for each entry, or all in one row. */
 export type PageShape = 'rows' | 'text';
 
 /**
- * A page, with one entry more than wanted when more follow. As rows: clock, id, timestamp and text, and one row without an
- * id when the list is there but nothing is selected. As text: the clock and the columns of `page-text.ts`.
+ * A page, with one entry more than wanted when more follow. As rows: clock, horizon, id, timestamp and text, and one row
+ * without an id when the list is there but nothing is selected. As text: clock, horizon and the columns of `page-text.ts`.
  */
 export function compilePage(
   dialect: Dialect,
@@ -29,7 +29,8 @@ export function compilePage(
   const context: SqlContext = { dialect, parameters: new Parameters() };
   const isList = listCondition(context, list);
   const sort = significantKeys(query.sort);
-  const sources = selectSources(context, query, includeDeleted, { sort, after: query.after, seesClock: true });
+  const ofList = isByIndex(query) ? joinedList : lookedUpList(context, list);
+  const sources = selectSources(context, ofList, query, includeDeleted, { sort, after: query.after, seesClock: true });
   const order = orderBy(context, sort);
   const limit = limitOf(context, query);
   const arms = sources.map(
@@ -39,9 +40,9 @@ export function compilePage(
     arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
   const text =
     shape === 'rows'
-      ? `SELECT l.clock, k.id, k.last_modified, k.data FROM coffer_lists l
+      ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data FROM coffer_lists l
         LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`
-      : `SELECT l.clock, k.* FROM coffer_lists l
+      : `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
         CROSS JOIN LATERAL (SELECT ${pageColumns} FROM ${rows} k) k WHERE ${isList}`;
   return context.parameters.bind(text);
 }
@@ -66,19 +67,17 @@ function limitOf({ parameters }: SqlContext, query: PageQuery): string {
 
 /** Reads the rows of `compilePage`. */
 export function readPageRows(rows: readonly Row[], limit: number): Page {
-  const clock = rows[0]?.[0];
   const entries = rows.slice(0, limit).flatMap(entryOf);
-  return { timestamp: typeof clock === 'string' ? Number(clock) : undefined, entries, more: rows.length > limit };
+  return { ...readListState(rows[0]), entries, more: rows.length > limit };
 }
 
 /** The number of selected entries. */
 export function compileCount(dialect: Dialect, list: ListKey, selection: Selection, includeDeleted: boolean): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
-  const isList = listCondition(context, list);
-  const counts = selectSources(context, selection, includeDeleted).map(
+  const counts = selectSources(context, lookedUpList(context, list), selection, includeDeleted).map(
     ({ fromWhere }) => `(SELECT count(*) ${fromWhere})`,
   );
-  return context.parameters.bind(`SELECT ${counts.join(' + ')} FROM coffer_lists l WHERE ${isList}`);
+  return context.parameters.bind(`SELECT ${counts.join(' + ')}`);
 }
 
 /** The condition for the row `l` of a list. */
@@ -86,7 +85,7 @@ export function listCondition({ parameters }: SqlContext, { parent, kind }: List
   return `l.parent = ${parameters.add(parent, 'text')} AND l.kind = ${parameters.add(kind, 'text')}`;
 }
 
-function entryOf([, id, lastModified, data]: Row): readonly StoredEntry[] {
+function entryOf([, , id, lastModified, data]: Row): readonly StoredEntry[] {
   if (typeof id !== 'string') return [];
   const time = Number(lastModified);
   return [typeof data === 'string' ? new StoredObject(id, time, data) : { id, lastModified: time, deleted: true }];
@@ -105,8 +104,9 @@ function selectKeys(context: SqlContext, { source, fromWhere }: SourceSql, sort:
     if (isIdField(field) || isTimestampField(field)) continue;
     columns.push(`${fieldSql(context, source, field) ?? 'NULL::jsonb'} AS key${index}`);
   }
-  // Pulled up into the order, which names each value several times, it would be taken out of the object as often.
-  const once = columns.length > 3 ? 'OFFSET 0' : '';
+  // Pulled up into the order, which names each value several times, it would be taken out of the object as often. In
+  // quotes, for any other form of zero is computed too late for the server to see that the rows may be shared out.
+  const once = columns.length > 3 ? `OFFSET '0'` : '';
   return `FROM (SELECT ${columns.join(', ')} ${fromWhere} ${once}) k`;
 }
 

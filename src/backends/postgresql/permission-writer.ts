@@ -105,9 +105,10 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
 
   async addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<void> {
     this.#checks.forget(entries.map(({ objectId }) => objectId));
-    for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions);
+    for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions, isFresh);
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {

@@ -171,6 +171,10 @@ export const databaseComponent: Component = {
       summary: 'add the function that creates objects together',
       sql: createTogetherFunction,
     },
+    {
+      summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+      sql: 'ALTER TABLE coffer_lists ADD COLUMN horizon bigint NOT NULL DEFAULT 0',
+    },
   ],
 };
 

@@ -1,4 +1,5 @@
-// What a query selects from one list, as SQL: for each table the rows `e` of the list `l`, and the conditions on them.
+// What a query selects from one list, as SQL: for each table the rows `e` of the list, and the conditions on them.
+import type { ListKey } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, Selection, SortKey } from '../../core/query/ast.ts';
 import {
   everyTimestamp,
@@ -19,6 +20,26 @@ export function byTime(table: string, parent: string): string {
   return `${table}.parent COLLATE "POSIX" = ${parent}`;
 }
 
+/** A list as the rows of a query know it: expressions for the columns of its row. */
+export interface ListSql {
+  readonly parent: string;
+  readonly list: string;
+  readonly clock: string;
+}
+
+/** Of the row `l` that the statement joins with, which costs least where few entries are read. */
+export const joinedList: ListSql = { parent: 'l.parent', list: 'l.list', clock: 'l.clock' };
+
+/**
+ * Looked up before the entries are read, so that a server may share a long list among several processes, and knows
+ * which parent it plans for; it does neither below a join.
+ */
+export function lookedUpList({ parameters }: SqlContext, { parent, kind }: ListKey): ListSql {
+  const parentSql = parameters.add(parent, 'text');
+  const ofList = `FROM coffer_lists l WHERE l.parent = ${parentSql} AND l.kind = ${parameters.add(kind, 'text')}`;
+  return { parent: parentSql, list: `(SELECT l.list ${ofList})`, clock: `(SELECT l.clock ${ofList})` };
+}
+
 /** `FROM … WHERE …` for the selected rows of one table. */
 export interface SourceSql {
   readonly source: Source;
@@ -29,29 +50,30 @@ export interface PageStart {
   readonly sort: readonly SortKey[];
   /** Only what comes strictly after this. */
   readonly after?: PagePosition | undefined;
-  /** Whether the clock in `l` is up to date, so that nothing is looked for behind it. */
+  /** Whether the clock of the list is up to date, so that nothing is looked for behind it. */
   readonly seesClock?: boolean;
 }
 
-/** The sources of a query inside a statement in which `l` is the row of the list. */
+/** The sources of a query in a list. */
 export function selectSources(
   context: SqlContext,
+  list: ListSql,
   selection: Selection,
   includeDeleted: boolean,
   start?: PageStart,
 ): readonly SourceSql[] {
   const { range, rest, after } = narrow(selection.filters, start);
   const { parameters } = context;
-  const conditions = ['e.parent = l.parent', 'e.list = l.list'];
+  const conditions = [`e.parent = ${list.parent}`, `e.list = ${list.list}`];
   const [first] = start?.sort ?? [];
   const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
   const isByTime = isBounded || (first !== undefined && isTimestampField(first.field));
-  if (isByTime && selection.ids === undefined) conditions.push(byTime('e', 'l.parent'));
+  if (isByTime && selection.ids === undefined) conditions.push(byTime('e', list.parent));
   // A bound that excludes nothing would only lure the server to the index by time.
   if (range.low > everyTimestamp.low) {
     const low = parameters.add(asBigint(range.low), 'bigint');
     conditions.push(`e.last_modified >= ${low}`);
-    if (start?.seesClock === true) conditions.push(`l.clock >= ${low}`);
+    if (start?.seesClock === true) conditions.push(`${list.clock} >= ${low}`);
   }
   if (range.high < everyTimestamp.high) {
     conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);

@@ -31,12 +31,12 @@ const readParents = prepared('read-parents', 'SELECT parent FROM coffer_lists WH
 
 const firstLists = prepared(
   'first-lists',
-  `SELECT parent, kind, clock, live, dead FROM coffer_lists WHERE clock IS NOT NULL
+  `SELECT parent, kind, clock, live, dead, horizon FROM coffer_lists WHERE clock IS NOT NULL
   ORDER BY parent, kind LIMIT $1`,
 );
 const nextLists = prepared(
   'next-lists',
-  `SELECT parent, kind, clock, live, dead FROM coffer_lists WHERE clock IS NOT NULL AND (parent, kind) > ($2, $3)
+  `SELECT parent, kind, clock, live, dead, horizon FROM coffer_lists WHERE clock IS NOT NULL AND (parent, kind) > ($2, $3)
   ORDER BY parent, kind LIMIT $1`,
 );
 
@@ -107,9 +107,14 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       after === undefined
         ? await this.access.run(firstLists, [limit])
         : await this.access.run(nextLists, [limit, after.parent, after.kind]);
-    return rows.map(([parent, kind, clock, live, dead]) => {
-      return { kind: kind!, parent: parent!, timestamp: Number(clock), live: Number(live), dead: Number(dead) };
-    });
+    return rows.map(([parent, kind, clock, live, dead, horizon]) => ({
+      kind: kind!,
+      parent: parent!,
+      timestamp: Number(clock),
+      horizon: Number(horizon),
+      live: Number(live),
+      dead: Number(dead),
+    }));
   }
 }
 

@@ -14,7 +14,7 @@ import type {
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
-import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
+import { deleteBelow, flushStorage, purgeTombstones, raiseHorizon, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
@@ -205,6 +205,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.access.unit.endAlone();
     this.access.send(deleteObject, [key.parent, list.list, id]);
     if (keepTombstone) this.access.send(insertTombstone, [key.parent, list.list, id, lastModified]);
+    else raiseHorizon(this.access, key, lastModified);
     list.change(lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
     list.entries.set(id, { object: undefined, tombstone: keepTombstone ? tombstone : undefined });
     return { old, tombstone };
@@ -260,6 +261,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async restore(key: ListKey, restoration: Restoration): Promise<void> {
     this.access.unit.endAlone();
     await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
+    if (restoration.horizon !== undefined) raiseHorizon(this.access, key, restoration.horizon);
   }
 
   async flush(): Promise<void> {

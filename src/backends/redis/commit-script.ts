@@ -69,13 +69,19 @@ function operations.register()
   call('SADD', shard .. 'kinds', kind)
   call('ZADD', shard .. 'k:' .. kind, 0, place)
 end
+-- Moves the horizon of a list forward, never back. Timestamps are texts without fractions.
+local function raiseHorizon(meta, timestamp)
+  if tonumber(timestamp) > tonumber(call('HGET', meta, 'h') or '0') then call('HSET', meta, 'h', timestamp) end
+end
 local function emptyList(tag, kind)
   local meta, live, dead = tag .. 'm:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind
   if call('EXISTS', live) == 1 then
-    local clock = math.max(now, tonumber(call('HGET', meta, 'c')) + 1)
-    call('HSET', meta, 'c', string.format('%.0f', clock), 'v', version)
+    local clock = string.format('%.0f', math.max(now, tonumber(call('HGET', meta, 'c')) + 1))
+    call('HSET', meta, 'c', clock, 'v', version)
+    raiseHorizon(meta, clock)
   elseif call('EXISTS', dead) == 1 then
     call('HSET', meta, 'v', version)
+    raiseHorizon(meta, call('HGET', meta, 'c'))
   end
   call('UNLINK', tag .. 'o:' .. kind, live, dead)
 end
@@ -109,7 +115,8 @@ function operations.dropAll()
 end
 function operations.list()
   local meta, objects, live, dead = take(), take(), take(), take()
-  local clock, emptied, purged, count = take(), take(), take(), tonumber(take())
+  local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())
+  if horizon ~= '' then raiseHorizon(meta, horizon) end
   if emptied == '1' then call('UNLINK', objects, live, dead) end
   if purged ~= '' then call('ZREMRANGEBYSCORE', dead, '-inf', '(' .. purged) end
   for _ = 1, count do

@@ -23,7 +23,7 @@ export class Keys {
     return `{${this.root}=${escapeTag(parent)}}`;
   }
 
-  /** Hash with the clock (`c`) and the version (`v`) of a list. */
+  /** Hash with the clock (`c`), the version (`v`) and the horizon (`h`) of a list. */
   meta({ parent, kind }: ListKey): string {
     return `${this.tag(parent)}m:${kind}`;
   }

@@ -2,7 +2,7 @@
 // on the server before the commit, which verifies that the list still has the version the draft began with.
 import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
-import type { ListState, Part } from './list-reads.ts';
+import type { ListCounts, Part } from './list-reads.ts';
 
 export class ListDraft {
   readonly list: ListKey;
@@ -13,7 +13,10 @@ export class ListDraft {
   /** Whether other processes are kept from the list until the unit ends. */
   readonly isLeased: boolean;
   clock: number | undefined;
+  horizon: number;
+  isHorizonRaised = false;
   liveCount: number;
+  deadCount: number;
   /** Whether everything that was there before is gone. */
   isEmptied = false;
   /** Tombstones of before that are older are gone. */
@@ -24,13 +27,15 @@ export class ListDraft {
   /** Entries of the server that were looked at; `undefined`: there is none. */
   readonly #known = new Map<string, StoredEntry | undefined>();
 
-  constructor(list: ListKey, { clock, version }: ListState, liveCount: number, isLeased = false) {
+  constructor(list: ListKey, { clock, version, horizon, liveCount, deadCount }: ListCounts, isLeased = false) {
     this.list = list;
     this.clock = clock;
     this.version = version;
+    this.horizon = horizon;
     this.isNew = clock === undefined;
     this.isLeased = isLeased;
     this.liveCount = liveCount;
+    this.deadCount = deadCount;
   }
 
   /** Keeps what was read from the server. */
@@ -63,8 +68,8 @@ export class ListDraft {
   /** Puts an entry, or nothing, in the place of what an id had. The draft must know the id. */
   put(id: string, entry: StoredEntry | undefined): void {
     this.isDirty = true;
-    if (this.findLive(id) !== undefined) this.liveCount--;
-    if (entry !== undefined && !isTombstone(entry)) this.liveCount++;
+    this.#count(this.find(id), -1);
+    this.#count(entry, 1);
     this.changed.set(id, entry);
   }
 
@@ -74,18 +79,29 @@ export class ListDraft {
     if (this.clock === undefined || timestamp > this.clock) this.clock = timestamp;
   }
 
-  /** Removes everything; the clock moves when live objects are lost. */
+  /** Moves the horizon forward, never back. */
+  raiseHorizon(timestamp: number): void {
+    if (timestamp <= this.horizon) return;
+    this.isDirty = true;
+    this.isHorizonRaised = true;
+    this.horizon = timestamp;
+  }
+
+  /** Removes everything; the clock moves when live objects are lost, and the horizon to the clock when anything is. */
   empty(now: number): void {
     if (this.liveCount > 0 && this.clock !== undefined) this.advance(Math.max(now, this.clock + 1));
+    if (this.liveCount + this.deadCount > 0 && this.clock !== undefined) this.raiseHorizon(this.clock);
     if (this.clock !== undefined) this.isDirty = true;
     this.isEmptied = true;
     this.liveCount = 0;
+    this.deadCount = 0;
     this.changed.clear();
   }
 
-  /** Forgets all tombstones that are older. */
-  purgeBelow(timestamp: number): void {
+  /** Forgets all tombstones that are older; the caller knows how many they are. */
+  purgeBelow(timestamp: number, count: number): void {
     this.isDirty = true;
+    this.deadCount -= count;
     this.purgedBelow = Math.max(this.purgedBelow, timestamp);
     for (const [id, entry] of this.changed) {
       if (entry !== undefined && isTombstone(entry) && entry.lastModified < timestamp) this.changed.set(id, undefined);
@@ -110,6 +126,12 @@ export class ListDraft {
       if (before !== undefined && this.#survives(before) && isPartOf(before, part, range)) difference--;
     }
     return difference;
+  }
+
+  #count(entry: StoredEntry | undefined, change: number): void {
+    if (entry === undefined) return;
+    if (isTombstone(entry)) this.deadCount += change;
+    else this.liveCount += change;
   }
 
   #survives(entry: StoredEntry): boolean {

@@ -9,12 +9,14 @@ import { script } from './script.ts';
 /** Which entries take part. */
 export type Part = 'live' | 'dead' | 'both';
 
-/** What the hash of a list says. */
+/** What the hash of a list says; what scripts answer begins with it. */
 export interface ListState {
   /** `undefined` when the list was never written. */
   readonly clock: number | undefined;
   /** `''` when the list was never written. */
   readonly version: string;
+  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
+  readonly horizon: number;
 }
 
 export interface ListRange extends ListState {
@@ -22,8 +24,13 @@ export interface ListRange extends ListState {
   readonly entries: readonly StoredEntry[];
 }
 
-export interface ListHead extends ListState {
+/** The same, and how much there is in the list. */
+export interface ListCounts extends ListState {
   readonly liveCount: number;
+  readonly deadCount: number;
+}
+
+export interface ListHead extends ListCounts {
   /** For each id asked for; `undefined` when there is neither an object nor a tombstone. */
   readonly entries: readonly (StoredEntry | undefined)[];
 }
@@ -71,11 +78,11 @@ for n = 1, #ids do
   rows[#rows + 1] = scores[n]
   rows[#rows + 1] = text
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-return { state[1], state[2], rows }
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], rows }
 `);
 
-/** What the head scripts have in common: clock, version, number of objects, and what there is of each id. */
+/** What the head scripts have in common: what the hash says, the numbers of objects and of tombstones, and what there is of each id. */
 const readHead = `
 local function readHead(ids, first)
   local rows = {}
@@ -84,8 +91,8 @@ local function readHead(ids, first)
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
     rows[#rows + 1] = redis.call('HGET', KEYS[2], ids[n])
   end
-  local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-  return { state[1], state[2], redis.call('ZCARD', KEYS[3]), rows }
+  local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+  return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]), rows }
 end
 `;
 
@@ -119,14 +126,14 @@ const countScript = script(`
 local total = 0
 if ARGV[1] ~= 'dead' then total = total + redis.call('ZCOUNT', KEYS[3], ARGV[2], ARGV[3]) end
 if ARGV[1] ~= 'live' then total = total + redis.call('ZCOUNT', KEYS[4], ARGV[2], ARGV[3]) end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-return { state[1], state[2], total }
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], total }
 `);
 
 /** How much a list holds. */
 const stateScript = script(`
-local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-return { state[1], state[2], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
 `);
 
 /** The ids of whatever has one of some timestamps. */
@@ -137,11 +144,16 @@ for n = 1, #ARGV do
     for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[key], ARGV[n], ARGV[n])) do ids[#ids + 1] = id end
   end
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v')
-return { state[1], state[2], ids }
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], ids }
 `);
 
-type Reply = readonly [clock: string | null, version: string | null, ...rest: readonly unknown[]];
+type Reply = readonly [
+  clock: string | null,
+  version: string | null,
+  horizon: string | null,
+  ...rest: readonly unknown[],
+];
 
 export class ListReads {
   readonly #client: RedisClient;
@@ -161,7 +173,7 @@ export class ListReads {
   ): Promise<ListRange> {
     const args = [part, options.isDescending ? '1' : '0', formatBound(low), formatBound(high), options.limit];
     const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
-    const rows = reply[2] as readonly (string | null)[];
+    const rows = reply[3] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
     return { ...stateOf(reply), entries };
@@ -188,19 +200,24 @@ export class ListReads {
   ): Promise<ListState & { readonly total: number }> {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
-    return { ...stateOf(reply), total: Number(reply[2]) };
+    return { ...stateOf(reply), total: Number(reply[3]) };
   }
 
   /** The numbers of live objects and of tombstones. */
-  async counts(list: ListKey): Promise<ListState & { readonly live: number; readonly dead: number }> {
+  async counts(list: ListKey): Promise<ListCounts> {
     const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
-    return { ...stateOf(reply), live: Number(reply[2]), dead: Number(reply[3]) };
+    return countsOf(reply);
   }
 
   /** The ids of the objects and tombstones that have one of the timestamps. */
   async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
     const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
-    return { ...stateOf(reply), ids: reply[2] as readonly string[] };
+    return { ...stateOf(reply), ids: reply[3] as readonly string[] };
+  }
+
+  /** What the hash says. */
+  async state(list: ListKey): Promise<ListState> {
+    return stateOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
 
   async clock(list: ListKey): Promise<number | undefined> {
@@ -210,17 +227,21 @@ export class ListReads {
 }
 
 function headOf(reply: Reply, ids: readonly string[]): ListHead {
-  const rows = reply[3] as readonly (string | null)[];
+  const rows = reply[5] as readonly (string | null)[];
   const entries = ids.map((id, index) => {
     const [live = null, dead = null, text = null] = rows.slice(3 * index, 3 * index + 3);
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });
-  return { ...stateOf(reply), liveCount: Number(reply[2]), entries };
+  return { ...countsOf(reply), entries };
 }
 
-function stateOf([clock, version]: Reply): ListState {
-  return { clock: clock === null ? undefined : Number(clock), version: version ?? '' };
+function countsOf(reply: Reply): ListCounts {
+  return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]) };
+}
+
+function stateOf([clock, version, horizon]: Reply): ListState {
+  return { clock: clock === null ? undefined : Number(clock), version: version ?? '', horizon: Number(horizon ?? 0) };
 }
 
 function entryOf(id: string, timestamp: string, text: string | null): StoredEntry {

@@ -29,10 +29,9 @@ export class ListView {
     this.#whenStale = whenStale;
   }
 
-  /** The clock of the version that was read. */
-  async clock(): Promise<number | undefined> {
-    if (this.#draft !== undefined) return this.#draft.clock;
-    return this.#state === undefined ? this.#reads.clock(this.list) : this.#state.clock;
+  /** Clock and horizon of the version that was read. */
+  async state(): Promise<Pick<ListState, 'clock' | 'horizon'>> {
+    return this.#draft ?? this.#state ?? this.#reads.state(this.list);
   }
 
   /** The entries of a range in order, in pieces of about the given size. */

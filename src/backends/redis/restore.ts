@@ -7,7 +7,7 @@ import type { ListView } from './list-view.ts';
 export async function restoreEntries(
   draft: ListDraft,
   view: ListView,
-  { clock, entries, gone = [] }: Restoration,
+  { clock, entries, horizon, gone = [] }: Restoration,
 ): Promise<void> {
   // The draft has to know what is replaced.
   await view.byIds([...gone, ...entries.map(({ id }) => id)]);
@@ -20,4 +20,5 @@ export async function restoreEntries(
     latest = Math.max(latest, entry.lastModified);
   }
   draft.advance(latest);
+  if (horizon !== undefined) draft.raiseHorizon(horizon);
 }

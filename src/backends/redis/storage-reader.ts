@@ -34,7 +34,8 @@ export class RedisStorageReader implements StorageReader {
     const part = query.includeDeleted === true ? 'both' : 'live';
     return this.look(list, async (view, piece) => {
       const page = await selectPage(view, part, query, piece);
-      return { timestamp: await view.clock(), ...page };
+      const { clock, horizon } = await view.state();
+      return { timestamp: clock, horizon, ...page };
     });
   }
 
@@ -101,8 +102,8 @@ export class RedisStorageReader implements StorageReader {
 
   /** `undefined` when the list has no clock. */
   protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
-    const { clock, live, dead } = await this.reads.counts({ kind, parent });
-    return clock === undefined ? undefined : { kind, parent, timestamp: clock, live, dead };
+    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.counts({ kind, parent });
+    return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
   }
 
   /** Reads a list until all reads have seen one version of it. */

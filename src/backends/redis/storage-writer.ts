@@ -107,6 +107,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
       const tombstone: Tombstone = { id, lastModified, deleted: true };
       draft.advance(lastModified);
       draft.put(id, options.keepTombstone === false ? undefined : tombstone);
+      if (options.keepTombstone === false) draft.raiseHorizon(lastModified);
       return { old, tombstone };
     });
   }
@@ -147,7 +148,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
       const count = end === undefined ? 0 : await view.countRange('dead', { low: -Infinity, high: end - 1 });
       if (end === undefined || count === 0) continue;
       const left = limit - purged;
-      draft.purgeBelow(count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end));
+      const first = count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end);
+      draft.raiseHorizon((await nthTombstone(view, first, true, 1)) ?? 0);
+      draft.purgeBelow(first, Math.min(count, left));
       purged += Math.min(count, left);
       if (purged === limit) return purged;
     }
@@ -209,8 +212,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const draft = await this.#unit.findDraft(list);
     if (draft === undefined) return super.stateOf(list);
     if (draft.clock === undefined) return undefined;
-    const dead = await this.#view(draft).countRange('dead', { low: -Infinity, high: Infinity });
-    return { kind: list.kind, parent: list.parent, timestamp: draft.clock, live: draft.liveCount, dead };
+    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = draft;
+    return { kind: list.kind, parent: list.parent, timestamp, horizon, live, dead };
   }
 
   /** Every list that may have tombstones. */

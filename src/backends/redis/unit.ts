@@ -190,11 +190,11 @@ export class RedisUnit implements Transaction {
     }
     let draft: ListDraft;
     if (this.#isFlushed) {
-      draft = new ListDraft(list, { clock: undefined, version: '' }, 0);
+      draft = new ListDraft(list, { clock: undefined, version: '', horizon: 0, liveCount: 0, deadCount: 0 });
       draft.empty(this.now);
     } else {
       const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
-      draft = new ListDraft(list, head, head.liveCount, isLeased);
+      draft = new ListDraft(list, head, isLeased);
       for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
       if (this.#isBelowCascade(list)) draft.empty(this.now);
     }

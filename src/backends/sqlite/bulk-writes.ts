@@ -4,7 +4,7 @@ import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection } from '../../core/query/ast.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { detachContents, findList, updateList, type ListRow } from './lists.ts';
+import { detachContents, findList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
 import { rangeBelow } from '../sql/text-range.ts';
@@ -54,15 +54,17 @@ export function* purgeTombstones(connection: Connection, options: PurgeOptions):
     let left = Math.min(limit - purged, maxRetained === undefined ? Infinity : dead - maxRetained);
     while (left > 0) {
       const wanted = Math.min(left, chunkRows);
-      const gone = connection.run(
-        `DELETE FROM tombstones WHERE list = ? AND id IN
-        (SELECT id FROM tombstones WHERE list = ? AND last_modified < ? ORDER BY last_modified LIMIT ?)`,
-        list,
+      const latest = connection.get<[number | null]>(
+        `SELECT max(last_modified) FROM (SELECT last_modified FROM tombstones WHERE list = ? AND last_modified < ?
+        ORDER BY last_modified LIMIT ?)`,
         list,
         before ?? afterAllTimestamps,
         wanted,
-      );
-      if (gone > 0) updateList(connection, list, clock, { dead: -gone });
+      )?.[0];
+      if (typeof latest !== 'number') break;
+      const gone = connection.run('DELETE FROM tombstones WHERE list = ? AND last_modified <= ?', list, latest);
+      updateList(connection, list, clock, { dead: -gone });
+      raiseHorizon(connection, list, latest);
       purged += gone;
       left -= gone;
       if (gone < wanted) break;

@@ -5,7 +5,7 @@ import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { continueRange, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, type ListRow } from './lists.ts';
+import { findList, type StoredListRow } from './lists.ts';
 import type { Memory } from './memory.ts';
 import { readCount, readObject, readPage, SqliteStorageReader } from './storage-reader.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -37,8 +37,8 @@ export class CommittedStorageReader extends SqliteStorageReader {
   }
 }
 
-function recallList(connection: Connection, memory: Memory | undefined, list: ListKey): ListRow | undefined {
-  const read = (): ListRow | undefined => findList(connection, list);
+function recallList(connection: Connection, memory: Memory | undefined, list: ListKey): StoredListRow | undefined {
+  const read = (): StoredListRow | undefined => findList(connection, list);
   return memory === undefined ? read() : memory.listRow(list, read);
 }
 
@@ -47,7 +47,8 @@ function* recallPage(connection: Connection, memory: Memory | undefined, list: L
   const part = memory === undefined || row === undefined ? undefined : partOf(query);
   if (memory === undefined || row === undefined || part === undefined) return yield* readPage(connection, row, query);
   const known = memory.page(list, part, row);
-  if (known !== undefined) return { timestamp: row.clock, entries: known.entries, more: known.more };
+  if (known !== undefined)
+    return { timestamp: row.clock, horizon: row.horizon, entries: known.entries, more: known.more };
   // A read that yields is begun anew without memory, so this line is reached in the snapshot of the row.
   const page = yield* readPage(connection, row, query);
   memory.keepPage(list, part, { row, entries: page.entries, more: page.more });

@@ -10,6 +10,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
+import { LoneWrites } from './lone-writes.ts';
 import { Memory } from './memory.ts';
 import { Reaper } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
@@ -106,6 +107,7 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
+  const loneWrites = new LoneWrites(queue, clock);
   const reaper = new Reaper(queue, checkpoints);
   const reaping = new Background(
     () => reaper.reapChunk(),
@@ -159,6 +161,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     path,
     clock,
     begin: () => queue.begin(),
+    writeAlone: (write) => loneWrites.write(write),
     poolState: () => queue.state,
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {

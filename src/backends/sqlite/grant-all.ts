@@ -2,6 +2,7 @@
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection, SqlValue } from './connection.ts';
+import type { Folders } from './entry-rows.ts';
 
 /** Rows that one statement stores. What is left over goes row by row, so that two statements are kept. */
 const rowsPerStatement = 32;
@@ -12,24 +13,14 @@ const insert = (rows: number): string =>
 const insertOne = insert(1);
 const insertMany = insert(rowsPerStatement);
 
-/**
- * Adds principals to entries of the objects.
- *
- * @param ensureFolder the number of a folder, which is made when there is none yet
- */
-export function grantAll(
-  connection: Connection,
-  entries: readonly ObjectEntries[],
-  ensureFolder: (connection: Connection, uri: string) => number,
-): void {
-  const folders = new Map<string, number>();
+/** Adds principals to entries of the objects. */
+export function grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): void {
   const values: SqlValue[] = [];
   for (const { objectId, permissions } of entries) {
     const { folder: uri, name } = splitObjectId(objectId);
     for (const [permission, principals] of Object.entries(permissions)) {
       if (principals.length === 0) continue;
-      let folder = folders.get(uri);
-      if (folder === undefined) folders.set(uri, (folder = ensureFolder(connection, uri)));
+      const folder = folders.ensure(connection, uri);
       for (const principal of principals) values.push(folder, name, permission, principal);
     }
   }

@@ -12,12 +12,12 @@
 // Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import type { ListRow } from './lists.ts';
+import type { StoredListRow } from './lists.ts';
 import { Shelf } from './shelf.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
 export interface RememberedPage {
-  readonly row: ListRow;
+  readonly row: StoredListRow;
   readonly entries: readonly StoredEntry[];
   readonly more: boolean;
 }
@@ -39,7 +39,7 @@ const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class Memory {
-  readonly #lists: Shelf<ListRow>;
+  readonly #lists: Shelf<StoredListRow>;
   readonly #objects: Shelf<StoredObject>;
   readonly #pages: Shelf<RememberedPage>;
   readonly #entries: Shelf<ObjectPermissions | TooMany>;
@@ -60,7 +60,7 @@ export class Memory {
   }
 
   /** The row of the list, from memory or else from the database. */
-  listRow(list: ListKey, read: () => ListRow | undefined): ListRow | undefined {
+  listRow(list: ListKey, read: () => StoredListRow | undefined): StoredListRow | undefined {
     const key = keyOfList(list);
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
@@ -80,7 +80,7 @@ export class Memory {
   }
 
   /** A part of a list that has been kept, if nothing of the list has changed since. */
-  page(list: ListKey, part: string, row: ListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
+  page(list: ListKey, part: string, row: StoredListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
     const known = this.#pages.get(keyOfObject(list, part));
     // Another row, even one that says the same, was read later: something may have changed in between.
     if (known?.row !== row) return undefined;

@@ -6,7 +6,7 @@ import type {
   PermissionWriter,
 } from '../../contracts/permission.ts';
 import type { UnitAccess } from './access.ts';
-import type { Connection } from './connection.ts';
+import { deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
 import type { Changes } from './memory.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
@@ -29,8 +29,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
    * it lasts; what it changes itself is forgotten.
    */
   readonly #answers = new Map<string, Answer>();
-  /** The folder that was written to last: what is created together lies together, mostly. */
-  #last: { readonly uri: string; readonly folder: number } | undefined;
+  readonly #folders = new Folders();
 
   constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
@@ -80,7 +79,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
-      grant(connection, this.#ensureFolder(connection, folder), name, permission, principal);
+      grant(connection, this.#folders.ensure(connection, folder), name, permission, principal);
     });
   }
 
@@ -106,13 +105,16 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     const objectIds = new Set(entries.map(({ objectId }) => objectId));
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     this.#forgetAnswers(objectIds);
-    const ensure = (connection: Connection, uri: string): number => this.#ensureFolder(connection, uri);
+    const folders = this.#folders;
+    if (entries.length <= objectsPerStep) {
+      return this.access.run((connection) => grantAll(connection, entries, folders));
+    }
     return (
       this.access
         .read(function* (connection) {
           for (let start = 0; start < entries.length; start += objectsPerStep) {
             if (start > 0) yield;
-            grantAll(connection, entries.slice(start, start + objectsPerStep), ensure);
+            grantAll(connection, entries.slice(start, start + objectsPerStep), folders);
           }
         })
         // Of what was asked between two steps.
@@ -123,23 +125,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     this.#forgetAnswers(new Set([objectId]));
     this.#changes.ofEntries(objectId);
-    return this.access.run((connection) => {
-      const { folder: uri, name } = splitObjectId(objectId);
-      let folder = this.#findFolder(connection, uri);
-      for (const [permission, principals] of Object.entries(permissions)) {
-        if (folder !== undefined) {
-          connection.run(
-            'DELETE FROM entries WHERE folder = ? AND name = ? AND permission = ?',
-            folder,
-            name,
-            permission,
-          );
-        }
-        if (principals.length === 0) continue;
-        folder ??= this.#ensureFolder(connection, uri);
-        for (const principal of principals) grant(connection, folder, name, permission, principal);
-      }
-    });
+    return this.access.run((connection) => replaceEntries(connection, objectId, permissions, this.#folders));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
@@ -150,12 +136,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
         // Neighbours in the table one after the other: each page of it is read once, however large the table is.
         for (const [index, objectId] of objectIds.toSorted().entries()) {
           if (index > 0 && index % objectsPerStep === 0) yield;
-          const { folder, name } = splitObjectId(objectId);
-          connection.run(
-            'DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?) AND name = ?',
-            folder,
-            name,
-          );
+          deleteEntries(connection, objectId);
         }
       })
       .finally(() => this.#answers.clear());
@@ -164,7 +145,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
   deletePermissionsBelow(uri: string): Promise<void> {
     this.#answers.clear();
-    this.#last = undefined;
+    this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
@@ -181,7 +162,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   flush(): Promise<void> {
     this.#answers.clear();
-    this.#last = undefined;
+    this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       for (const table of ['entries', 'folders', 'doomed_folders', 'user_principals']) {
@@ -196,39 +177,10 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     }
   }
 
-  #ensureFolder(connection: Connection, uri: string): number {
-    return this.#findFolder(connection, uri) ?? insertFolder(connection, uri);
-  }
-
-  #findFolder(connection: Connection, uri: string): number | undefined {
-    if (this.#last?.uri === uri) return this.#last.folder;
-    const folder = findFolder(connection, uri);
-    if (folder !== undefined) this.#last = { uri, folder };
-    return folder;
-  }
-
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {
     this.#answers.clear();
     return this.access.run((connection) => {
       connection.run(sql, ...parameters);
     });
   }
-}
-
-function findFolder(connection: Connection, uri: string): number | undefined {
-  return connection.get<[number]>('SELECT folder FROM folders WHERE uri = ?', uri)?.[0];
-}
-
-function insertFolder(connection: Connection, uri: string): number {
-  return connection.get<[number]>('INSERT INTO folders (uri) VALUES (?) RETURNING folder', uri)![0];
-}
-
-function grant(connection: Connection, folder: number, name: string, permission: string, principal: string): void {
-  connection.run(
-    'INSERT OR IGNORE INTO entries (folder, name, permission, principal) VALUES (?, ?, ?, ?)',
-    folder,
-    name,
-    permission,
-    principal,
-  );
 }

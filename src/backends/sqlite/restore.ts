@@ -8,7 +8,7 @@ import {
   type Tombstone,
 } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
-import { findList, insertList, updateList } from './lists.ts';
+import { findList, insertList, raiseHorizon, updateList } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import type { Steps } from '../../base/steps.ts';
 
@@ -19,10 +19,11 @@ const entriesPerStep = 500;
 export function* restoreEntries(
   connection: Connection,
   key: ListKey,
-  { clock, entries, gone = [] }: Restoration,
+  { clock, entries, horizon, gone = [] }: Restoration,
 ): Steps<void> {
   const { list } = findList(connection, key) ?? insertList(connection, key, clock);
   updateList(connection, list, clock);
+  if (horizon !== undefined) raiseHorizon(connection, list, horizon);
   for (let start = 0; start < gone.length; start += entriesPerStep) {
     const counts = { live: 0, dead: 0 };
     for (const id of gone.slice(start, start + entriesPerStep)) {

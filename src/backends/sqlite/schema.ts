@@ -76,6 +76,10 @@ export const databaseMigrations: readonly Migration[] = [
       CREATE TABLE doomed_folders (folder INTEGER PRIMARY KEY) STRICT;
     `,
   },
+  {
+    summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+    sql: 'ALTER TABLE lists ADD COLUMN horizon INTEGER NOT NULL DEFAULT 0',
+  },
 ];
 
 /** The cache, which lives in a file of its own. */

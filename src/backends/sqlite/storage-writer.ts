@@ -1,7 +1,7 @@
 // The writing half of the storage contract, for single objects. A unit of work holds the turn of the only writer, so
 // what it reads stays true until it ends; every check is made before the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
-import { IntegrityError, TransactionConflict, UnicityError } from '../../contracts/errors.ts';
+import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
   LockedState,
@@ -10,31 +10,21 @@ import type {
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
-import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
-import { isTaken } from './errors.ts';
-import { findList, insertList, updateList, type ListRow } from './lists.ts';
+import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { keyOfObject, type Changes } from './memory.ts';
+import { findObject, insertObject, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
 import { selectPage } from './page.ts';
-import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { restoreEntries } from './restore.ts';
 import type { Steps } from '../../base/steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Objects written or deleted without a pause. */
 const objectsPerStep = 500;
-
-/** A list, when it exists, and what is stored under one of its ids. */
-interface Found {
-  readonly list: ListRow | undefined;
-  readonly object: StoredObject | undefined;
-  readonly tombstone: Tombstone | undefined;
-}
-
-const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
@@ -67,7 +57,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
         const timestamp = this.#findList(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
       }
-      const { list: row, object, tombstone } = find(connection, list, id);
+      const { list: row, object, tombstone } = findObject(connection, list, id);
       return { timestamp: row?.clock, object, tombstone };
     });
   }
@@ -98,7 +88,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.access.run((connection) => {
       const found = isFresh
         ? { list: this.#findList(connection, list), object: undefined, tombstone: undefined }
-        : find(connection, list, id);
+        : findObject(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
@@ -112,7 +102,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) =>
-      this.#put(connection, list, find(connection, list, id), id, text, lastModified),
+      this.#put(connection, list, findObject(connection, list, id), id, text, lastModified),
     );
   }
 
@@ -125,11 +115,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     this.#last = undefined;
     const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
-      const { list: row, object: old } = find(connection, list, id);
+      const { list: row, object: old } = findObject(connection, list, id);
       if (row === undefined || old === undefined) return undefined;
       const lastModified = this.#nextTimestamp(connection, row, given, id);
       removeObject(connection, row.list, id, keepTombstone ? lastModified : undefined);
       updateList(connection, row.list, lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
+      if (!keepTombstone) raiseHorizon(connection, row.list, lastModified);
       return { old, tombstone: { id, lastModified, deleted: true } };
     });
   }
@@ -239,14 +230,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     const row = found.list ?? insertList(connection, key, lastModified);
     const { list } = row;
     const object = new StoredObject(id, lastModified, text);
-    if (found.object === undefined) insertObject(connection, list, object);
-    else {
-      const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
-      connection.run(sql, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text, list, id);
-    }
-    if (found.tombstone !== undefined) {
-      connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
-    }
+    putObject(connection, list, object, found);
     const live = found.object === undefined ? 1 : 0;
     const dead = found.tombstone === undefined ? 0 : -1;
     updateList(connection, list, lastModified, { live, dead });
@@ -300,73 +284,4 @@ function* deletePage(
     if (count > 0) updateList(connection, row.list, lastModified, { live: -count, dead: count });
   }
   return { deletions, more };
-}
-
-/**
- * The timestamp after this one, which is the time if that is later.
- *
- * @throws IntegrityError when a client has used up all timestamps with one far in the future
- */
-function nextAfter(timestamp: number, now: number): number {
-  const next = Math.max(now, timestamp + 1);
-  if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
-  return next;
-}
-
-/**
- * Stores a new object. The list's row is the caller's.
- *
- * @throws TransactionConflict when another one has the id, which nobody looked for
- */
-function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): void {
-  const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
-  try {
-    connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
-  } catch (error) {
-    if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
-    throw error;
-  }
-}
-
-function find(connection: Connection, { kind, parent }: ListKey, id: string): Found {
-  const row = connection.get<
-    [
-      list: number,
-      clock: number,
-      live: number,
-      dead: number,
-      modified: number | null,
-      data: string | null,
-      deleted: number | null,
-    ]
-  >(
-    `SELECT l.list, l.clock, l.live, l.dead, o.last_modified, o.data, t.last_modified FROM lists l
-    LEFT JOIN objects o ON o.list = l.list AND o.id = ?
-    LEFT JOIN tombstones t ON t.list = l.list AND t.id = ?
-    WHERE l.kind = ? AND l.parent = ?`,
-    id,
-    id,
-    kind,
-    parent,
-  );
-  if (row === undefined) return nothing;
-  const [list, clock, live, dead, modified, data, deleted] = row;
-  return {
-    list: { list, clock, live, dead },
-    object: modified === null || data === null ? undefined : new StoredObject(id, modified, data),
-    tombstone: deleted === null ? undefined : { id, lastModified: deleted, deleted: true },
-  };
-}
-
-/**
- * Removes a live object and leaves a tombstone when there is a timestamp for one. The list's row is the caller's.
- *
- * @returns whether there was an object
- */
-function removeObject(connection: Connection, list: number, id: string, tombstone: number | undefined): boolean {
-  if (connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id) === 0) return false;
-  if (tombstone !== undefined) {
-    connection.run('INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?)', list, id, tombstone);
-  }
-  return true;
 }

@@ -36,6 +36,19 @@ export function splitTimestampRange(filters: readonly Filter[]): {
   return { range, rest };
 }
 
+/**
+ * Up to which moment whoever asks says to know the list: `T` of `_since=T`, one less than that of `min_last_modified`.
+ * `undefined` when nothing is said, or that nothing is known.
+ */
+export function knownUntil(filters: readonly Filter[]): number | undefined {
+  let known = 0;
+  for (const filter of filters) {
+    if (!isTimestampField(filter.field) || (filter.operator !== 'gt' && filter.operator !== 'min')) continue;
+    known = Math.max(known, (boundsOf(filter)?.low ?? 0) - 1);
+  }
+  return known > 0 ? known : undefined;
+}
+
 function boundsOf(filter: Filter): TimestampRange | undefined {
   if (!('value' in filter) || typeof filter.value !== 'number') return undefined;
   const { operator, value } = filter;

@@ -9,7 +9,7 @@ import { createdPermissions } from '../object-permissions.ts';
 import { requireOwnId } from '../ownership.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
-import { requireValidId, type Scope } from '../scope.ts';
+import { idsWith, requireValidId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 
@@ -27,7 +27,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const preconditions = readPreconditions(context);
   const id = sentId ?? kind.ids.generate();
-  const ids = { ...context.ids, [kind.idName]: id };
+  const ids = idsWith(scope, id);
   const begun = await beginWrite(scope, {
     id: sentId,
     action: 'update',

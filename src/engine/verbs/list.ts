@@ -13,6 +13,7 @@ import { findObjects, requireListAccess, type AskedList, type ListAccess } from 
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
+import { noteMissedDeletions } from '../missed-deletions.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
@@ -181,6 +182,7 @@ async function readPage(
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
+  noteMissedDeletions(all, page.horizon, query.filters, scope);
   const entries = fittingEntries(page.entries);
   await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
@@ -196,14 +198,14 @@ async function readPage(
 
 /**
  * The empty page of a list that has not changed since the moment asked about, as its clock alone says: what polls mostly
- * get. Backends on another machine find out by themselves, in the same trip.
+ * get. Who has seen all up to the clock has missed nothing, so the horizon does not matter. Backends on another machine find out by themselves, in the same trip.
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
   if (context.session.isRemote || filters.length === 0) return undefined;
   const { low } = splitTimestampRange(filters).range;
   if (low <= everyTimestamp.low) return undefined;
   const timestamp = await context.session.reader.storage.resourceTimestamp(list);
-  return timestamp !== undefined && timestamp < low ? { timestamp, entries: [], more: false } : undefined;
+  return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
 }
 
 /** A page ends early where its text would become too long for one answer; there is always one entry on it. */

@@ -17,7 +17,7 @@ import { writeAlone } from './write.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {
-  const { context, list } = scope;
+  const { kind, context, list } = scope;
   const id = objectId(scope);
   const preconditions = readPreconditions(context);
   const begun = await beginWrite(scope, {
@@ -36,7 +36,8 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
   if (writer === undefined) {
     const expected = old.lastModified;
-    const deletedAt = await writeAlone(scope, { id, expected, text: undefined, lastModified, entries: {} });
+    const uri = kind.isShareable ? kind.objectUri(context.ids) : undefined;
+    const deletedAt = await writeAlone(scope, { id, expected, text: undefined, lastModified, uri, entries: {} });
     return deletedResponse({ id, lastModified: deletedAt, deleted: true });
   }
   const deletion = await writer.storage.delete(list, id, { lastModified });

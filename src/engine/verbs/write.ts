@@ -12,7 +12,7 @@ import { announceChanges } from '../events/announce.ts';
 import type { Change, PendingWrite } from '../kind.ts';
 import { permissionChanges, withWriter } from '../object-permissions.ts';
 import { presentObject, viewerOf } from '../ownership.ts';
-import type { Scope } from '../scope.ts';
+import { idsWith, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
 export interface Write {
@@ -47,7 +47,7 @@ export interface Written {
 export async function writeObject(scope: Scope, writer: Writer | undefined, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
   const { id, old } = write;
-  const ids = { ...context.ids, [kind.idName]: id };
+  const ids = idsWith(scope, id);
   const action = old === undefined ? 'create' : 'update';
   const { beforeWrite, afterChange, ownerOf } = kind.declaration;
   const isFinished = beforeWrite === undefined || write.isVerbatim === true;
@@ -78,6 +78,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
       isFresh,
       text,
       lastModified: timestamp,
+      uri: kind.isShareable ? uri : undefined,
       entries: changes,
     });
     return { object: new StoredObject(id, object, text), permissions };
@@ -130,13 +131,23 @@ export class ChangedMeanwhile extends Error {}
  */
 export async function writeAlone(
   { kind, context, list }: Scope,
-  write: Pick<LoneWrite, 'id' | 'expected' | 'isFresh' | 'text' | 'lastModified' | 'entries'>,
+  { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<LoneWrite, 'list' | 'holder'>,
 ): Promise<number> {
   const { session, ids, caller } = context;
   const { parent } = kind;
   const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
-  const uri = kind.isShareable ? kind.objectUri({ ...ids, [kind.idName]: write.id }) : undefined;
-  const timestamp = await session.writeAlone({ ...write, list, holder, uri });
+  // Written out, for spreads take many times longer.
+  const timestamp = await session.writeAlone({
+    list,
+    holder,
+    id,
+    expected,
+    isFresh,
+    text,
+    lastModified,
+    uri,
+    entries,
+  });
   if (timestamp === undefined) throw new ChangedMeanwhile();
   return timestamp;
 }
@@ -152,7 +163,7 @@ function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 
     action: old === undefined ? 'create' : 'update',
     kind: kind.name,
     id,
-    ids: { ...context.ids, [kind.idName]: id },
+    ids: idsWith(scope, id),
     attributes,
     old,
     writer: viewerOf(scope),

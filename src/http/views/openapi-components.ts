@@ -62,6 +62,11 @@ export const components: JsonObject = {
       headers: {
         ETag: { description: 'Timestamp of the list, in quotes.', schema: { type: 'string' } },
         'Next-Page': { description: 'Address of the next page, when there is one.', schema: { type: 'string' } },
+        Resync: {
+          description:
+            'Only when deletions since `_since` were forgotten: the timestamp, in quotes, up to which they are not known.',
+          schema: { type: 'string' },
+        },
       },
       content: {
         'application/json': {

@@ -140,6 +140,7 @@ function describeOnList(kind: CompiledKind, method: string, operation: Operation
       200: answer,
       ...created,
       ...(isRead ? { 304: { description: 'Nothing has changed.' } } : { 409: ref('responses', 'Error') }),
+      ...(method === 'GET' ? { 410: ref('responses', 'Error') } : {}),
       404: ref('responses', 'Error'),
       412: ref('responses', 'Error'),
       ...refused,

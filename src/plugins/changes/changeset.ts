@@ -10,7 +10,8 @@ import { parseParameters } from '../../core/query/parameters.ts';
 import { isConfirmed, refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
-import type { ServiceResponse } from '../../engine/exchange.ts';
+import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
 import { monitor } from './monitor-list.ts';
 import { newestOf } from './monitored.ts';
@@ -21,7 +22,7 @@ const maxAttempts = 5;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => readChangeset(service, context);
-  const exposes = ['Last-Modified', 'Cache-Control', 'Expires', 'Pragma'];
+  const exposes = ['Last-Modified', resyncHeader, 'Cache-Control', 'Expires', 'Pragma'];
   return {
     name: 'collection-changeset',
     path: '/buckets/{bucket_id}/collections/{collection_id}/changeset',
@@ -124,9 +125,11 @@ async function collectionChangeset(
       const metadata = { ...entryValue(collection), bucket };
       const timestamp = page.timestamp ?? collection.lastModified;
       const changes = page.entries.map(formatEntry).join(',');
+      const headers: ResponseHeaders = { 'Last-Modified': formatHttpDate(collection.lastModified), ...caching };
+      noteMissedDeletions(headers, page.horizon, filters, { options: host.engine, context });
       return {
         status: 200,
-        headers: { 'Last-Modified': formatHttpDate(collection.lastModified), ...caching },
+        headers,
         body: `{"metadata":${formatJson(metadata)},"timestamp":${timestamp},"changes":[${changes}]}`,
       };
     }

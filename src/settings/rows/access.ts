@@ -105,6 +105,11 @@ export const listSettings = {
       default: 10_000,
     },
   ),
+  refuse_outdated_since: setting(
+    flag(),
+    'Refuses (410) to tell what changed in a list since a moment when deletions since then were forgotten; otherwise the answer has the header `Resync`.',
+    { default: false },
+  ),
   pagination_token_validity_seconds: setting(
     integer({ min: 1 }),
     'Seconds for which the next page of a list deletion can be asked for.',

@@ -1,8 +1,12 @@
 // Cases about access-control entries: adding, removing and replacing principals, and deleting whole objects or subtrees.
 import assert from 'node:assert/strict';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from '../permission-probe.ts';
+
+/** Too long for an index. */
+const long = `github:${'x'.repeat(3000)}`;
 
 const aces: readonly PermissionCase[] = [
   permissionCase('an unknown entry has no principals', async ({ reader, entries }) => {
@@ -46,6 +50,36 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/e'), { read: ['ann', 'tom'] });
     const bound = [{ pattern: '/many/*', permission: 'read' }];
     assert.equal((await reader.getAccessibleObjects(['ann'], { bound })).size, 2500);
+  }),
+  permissionCase('principals are added to entries that are said to be new', async ({ write, entries }) => {
+    const many = Array.from({ length: 2500 }, (_, n) => ({ objectId: `/many/${n}`, permissions: { read: ['ann'] } }));
+    await write(async (writer) => {
+      await writer.addToAces(many, { isFresh: true });
+      await writer.addToAces([{ objectId: '/a/b', permissions: { read: ['zoe', long], write: ['ann'] } }], {
+        isFresh: true,
+      });
+      await writer.addPrincipalToAce('/a/b', 'read', 'zoe');
+      await writer.addPrincipalToAce('/a/b', 'read', 'tom');
+      await writer.replaceObjectPermissions('/a/b', { write: ['tom'] });
+    });
+    assert.deepEqual(await entries('/many/2400'), { read: ['ann'] });
+    assert.deepEqual(await entries('/a/b'), { read: [long, 'tom', 'zoe'].toSorted(), write: ['tom'] });
+  }),
+  permissionCase('where entries are wrongly said to be new, nothing is lost', async ({ write, entries }) => {
+    await write((writer) => writer.addPrincipalToAce('/a', 'read', 'zoe'));
+    const added = [
+      { objectId: '/b', permissions: { read: ['zoe'] } },
+      { objectId: '/a', permissions: { read: ['zoe', 'tom'] } },
+    ];
+    try {
+      await write((writer) => writer.addToAces(added, { isFresh: true }));
+    } catch (error) {
+      if (!(error instanceof TransactionConflict)) throw error;
+      assert.deepEqual([await entries('/a'), await entries('/b')], [{ read: ['zoe'] }, {}]);
+    }
+    await write((writer) => writer.addToAces(added));
+    assert.deepEqual(await entries('/a'), { read: ['tom', 'zoe'] });
+    assert.deepEqual(await entries('/b'), { read: ['zoe'] });
   }),
   // Proves S-076.
   permissionCase('a principal removed from an entry stays in others', async ({ write, entries }) => {

@@ -1,5 +1,6 @@
 // Cases about copies: walking over all lists, and putting entries into a list exactly as they were elsewhere.
 import assert from 'node:assert/strict';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListState, Restoration } from '../../contracts/storage.ts';
 import { StoredObject, type ListKey, type StoredEntry, type Tombstone } from '../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
@@ -13,6 +14,17 @@ function live(id: string, lastModified: number, text = '{}'): StoredObject {
 
 function dead(id: string, lastModified: number): Tombstone {
   return { id, lastModified, deleted: true };
+}
+
+/** Whether the work was done; it may lose a race instead. */
+async function allOrNothing(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (error instanceof TransactionConflict) return false;
+    throw error;
+  }
 }
 
 function restore(probe: StorageProbe, restoration: Restoration, list: ListKey = probe.list): Promise<void> {
@@ -47,12 +59,12 @@ const walking: readonly StorageCase[] = [
     await at('record', '/\u{1F600}').create('x');
     await at('record', '/\uFFFD').create('x');
     assert.deepEqual(await probe.reader.lists(undefined, 10), [
-      { kind: 'bucket', parent: '', timestamp: start, live: 1, dead: 0 },
-      { kind: 'collection', parent: '/buckets/a', timestamp: start + 1, live: 0, dead: 0 },
-      { kind: 'group', parent: '/buckets/a', timestamp: start, live: 0, dead: 0 },
-      { kind: 'record', parent: '/buckets/a/collections/b', timestamp: start + 2, live: 1, dead: 1 },
-      { kind: 'record', parent: '/\uFFFD', timestamp: start, live: 1, dead: 0 },
-      { kind: 'record', parent: '/\u{1F600}', timestamp: start, live: 1, dead: 0 },
+      { kind: 'bucket', parent: '', timestamp: start, horizon: 0, live: 1, dead: 0 },
+      { kind: 'collection', parent: '/buckets/a', timestamp: start + 1, horizon: start + 1, live: 0, dead: 0 },
+      { kind: 'group', parent: '/buckets/a', timestamp: start, horizon: 0, live: 0, dead: 0 },
+      { kind: 'record', parent: '/buckets/a/collections/b', timestamp: start + 2, horizon: 0, live: 1, dead: 1 },
+      { kind: 'record', parent: '/\uFFFD', timestamp: start, horizon: 0, live: 1, dead: 0 },
+      { kind: 'record', parent: '/\u{1F600}', timestamp: start, horizon: 0, live: 1, dead: 0 },
     ]);
   }),
   storageCase('pages of any size visit each list once', async (probe) => {
@@ -140,12 +152,12 @@ const restoring: readonly StorageCase[] = [
       ['b', 7, undefined],
       ['é', 6, '{}'],
     ]);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 2 ** 52 + 1, live: 3, dead: 1 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 2 ** 52 + 1, horizon: 0, live: 3, dead: 1 });
     assert.equal(await probe.count(), 3);
   }),
   storageCase('a restored list without entries has its clock', async (probe) => {
     await restore(probe, { clock: 77, entries: [] });
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 77, live: 0, dead: 0 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 77, horizon: 0, live: 0, dead: 0 });
     assert.equal(await probe.timestamp(), 77);
   }),
   storageCase('a restored list goes on from its clock', async (probe) => {
@@ -172,13 +184,13 @@ const restoring: readonly StorageCase[] = [
       ['c', 3, '{"n":3}'],
       ['d', 8, undefined],
     ]);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 2, dead: 2 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 2, dead: 2 });
   }),
   storageCase('restoring twice is restoring once', async (probe) => {
     const restoration = { clock: 9, entries: [live('a', 1), dead('b', 2)], gone: ['c'] };
     await restore(probe, restoration);
     await restore(probe, restoration);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 1, dead: 1 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 1, dead: 1 });
   }),
   storageCase('whatever else has a restored timestamp goes without a trace', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3), dead('d', 4)] });
@@ -189,7 +201,7 @@ const restoring: readonly StorageCase[] = [
       ['x', 1, undefined],
       ['y', 2, '{}'],
     ]);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 3, dead: 1 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 3, dead: 1 });
   }),
   storageCase('ids that shall be gone are gone, and the others stay', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3), dead('d', 4)] });
@@ -198,7 +210,7 @@ const restoring: readonly StorageCase[] = [
       (await contents(probe)).map(([id]) => id),
       ['c', 'd', 'e'],
     );
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 2, dead: 1 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 2, dead: 1 });
   }),
   storageCase('restored objects are found by filters, in pages and by their ids', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 3, '{"n":1}'), live('b', 1, '{"n":2}'), dead('c', 2)] });
@@ -217,8 +229,34 @@ const restoring: readonly StorageCase[] = [
     const entries = Array.from({ length: 1200 }, (_, n) => (n % 3 === 0 ? dead(`e${n}`, n) : live(`e${n}`, n)));
     await restore(probe, { clock: 5000, entries });
     await restore(probe, { clock: 5000, entries: entries.slice(0, 10), gone: entries.slice(600).map(({ id }) => id) });
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 5000, live: 400, dead: 200 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 5000, horizon: 0, live: 400, dead: 200 });
     assert.equal(await probe.count({ includeDeleted: true }), 600);
+  }),
+  storageCase('entries that are said to be new are restored', async (probe) => {
+    await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2)], isFresh: true });
+    await restore(probe, { clock: 9, entries: [live('c', 3, '{"n":"é\\u001e"}'), dead('d', 4)], isFresh: true });
+    assert.deepEqual(await contents(probe), [
+      ['a', 1, '{}'],
+      ['b', 2, undefined],
+      ['c', 3, '{"n":"é\\u001e"}'],
+      ['d', 4, undefined],
+    ]);
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 2, dead: 2 });
+  }),
+  storageCase('where entries are wrongly said to be new, none is restored or all are', async (probe) => {
+    const before = { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3)] };
+    const after = { clock: 20, entries: [live('new', 4), live('a', 5), dead('b', 6), dead('c', 7)] };
+    await restore(probe, before);
+    const restored = await allOrNothing(() => restore(probe, { ...after, isFresh: true }));
+    assert.equal((await contents(probe)).length, restored ? 4 : 3);
+    await restore(probe, after);
+    assert.deepEqual(await contents(probe), [
+      ['a', 5, '{}'],
+      ['b', 6, undefined],
+      ['c', 7, undefined],
+      ['new', 4, '{}'],
+    ]);
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 20, live: 2, dead: 2 });
   }),
   storageCase('a unit of work sees what it restored', async (probe) => {
     await probe.unit(async (writer) => {
@@ -229,7 +267,7 @@ const restoring: readonly StorageCase[] = [
       assert.equal((await writer.create(records, 'c', '{}')).lastModified, start + 6);
       assert.equal((await writer.delete(records, 'a'))?.tombstone.lastModified, start + 7);
     });
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: start + 7, live: 1, dead: 2 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: start + 7, horizon: 0, live: 1, dead: 2 });
   }),
   rollbackCase('what was restored is undone with its unit of work', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2)] });
@@ -245,7 +283,9 @@ const restoring: readonly StorageCase[] = [
       ['a', 1, '{}'],
       ['b', 2, undefined],
     ]);
-    assert.deepEqual(await probe.reader.lists(undefined, 10), [{ ...records, timestamp: 9, live: 1, dead: 1 }]);
+    assert.deepEqual(await probe.reader.lists(undefined, 10), [
+      { ...records, timestamp: 9, horizon: 0, live: 1, dead: 1 },
+    ]);
   }),
 ];
 

@@ -209,7 +209,11 @@ describe('a copy is refused', () => {
     const empty = newFile();
     await within(empty, () => Promise.resolve());
     expect(await refusal(copy(empty, target, 'resume'))).toContain('a list that the source has not');
-    expect(await dump(target)).toEqual([[[{ ...list, timestamp: 10, live: 1, dead: 0 }, [['a', 1, '{}']], 1]], [], []]);
+    expect(await dump(target)).toEqual([
+      [[{ ...list, timestamp: 10, horizon: 0, live: 1, dead: 0 }, [['a', 1, '{}']], 1]],
+      [],
+      [],
+    ]);
   });
 
   test('when both ends are the same place, even under two names, and nothing is deleted', async () => {

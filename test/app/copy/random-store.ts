@@ -8,6 +8,7 @@ import { attributes } from '../../core/query/arbitraries.ts';
 interface RandomList {
   readonly list: ListKey;
   readonly clock: number;
+  readonly horizon: number;
   readonly entries: readonly StoredEntry[];
 }
 
@@ -64,8 +65,8 @@ const entries: fc.Arbitrary<readonly StoredEntry[]> = fc
     );
   });
 const list: fc.Arbitrary<RandomList> = fc
-  .record({ kind: kinds, parent: uris, clock: times, entries })
-  .map(({ kind, parent, clock, entries: all }) => ({ list: { kind, parent }, clock, entries: all }));
+  .record({ kind: kinds, parent: uris, clock: times, horizon: fc.oneof(fc.constant(0), times), entries })
+  .map(({ kind, parent, clock, horizon, entries: all }) => ({ list: { kind, parent }, clock, horizon, entries: all }));
 const sets = fc.uniqueArray(principals, { minLength: 1, maxLength: 5 });
 
 /** The contents of a store. */
@@ -102,7 +103,9 @@ export function sample(seed: number): RandomStore {
 export async function fill({ storage, permission }: OpenStores, store: RandomStore): Promise<void> {
   await inUnit(storage.database, async (transaction) => {
     const objects = storage.writer(transaction);
-    for (const { list: key, clock, entries: all } of store.lists) await objects.restore(key, { clock, entries: all });
+    for (const { list: key, clock, horizon, entries: all } of store.lists) {
+      await objects.restore(key, { clock, horizon, entries: all });
+    }
     const writer = permission.writer(transaction);
     for (const [objectId, named] of store.permissions) await writer.replaceObjectPermissions(objectId, named);
     for (const [user, all] of store.memberships) {

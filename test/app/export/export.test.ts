@@ -13,7 +13,7 @@ import { exportStores, importStores } from '../../../src/app/export/export.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { dumpStores } from '../copy/dump.ts';
 import { backends, empty, EveryStore } from '../copy/every-store.ts';
-import { fillLongList, restore } from '../copy/long-list.ts';
+import { fillLongList, list, restore } from '../copy/long-list.ts';
 import { fill, randomStores, sample } from '../copy/random-store.ts';
 
 let every: EveryStore;
@@ -85,6 +85,33 @@ describe.each(backends)('with %s', (backend) => {
     expect(told.at(-1)).toBe(21_500);
     const again = await importStores(file, target, { mode: 'verify' });
     expect(again.differences).toEqual([]);
+  });
+
+  test('what comes again in a later portion counts as it is there', { timeout: 60_000 }, async () => {
+    const [source, target] = [every.of('memory'), every.of(backend)];
+    await empty(source);
+    await fillLongList(source, 21_500);
+    const file = fileNamed('x.ndjson');
+    await exportStores(source, file);
+    const again = [
+      '{"id":"e1","last_modified":30001,"data":{"n":1}}',
+      '{"id":"e2","last_modified":30002,"deleted":true}',
+      '{"id":"e4","last_modified":30003,"data":{"n":4}}',
+    ];
+    rewrite(file, (lines) => {
+      const end = lines.findIndex((line) => line.startsWith('{"end":'));
+      const permissions = lines.filter((line) => line.startsWith('{"permissionsOf":')).slice(0, 3);
+      const moving = lines[end]!.replace('"isMoving":false', '"isMoving":true');
+      return [...lines.slice(0, end), ...again, moving, ...lines.slice(end + 1, -1), ...permissions, lines.at(-1)!];
+    });
+    expect((await importStores(file, target, { mode: 'empty', verifies: true })).differences).toEqual([]);
+    const { reader } = target.storage;
+    expect((await reader.get(list, 'e1'))?.text).toBe('{"n":1}');
+    expect(await reader.get(list, 'e2')).toBeUndefined();
+    expect((await reader.get(list, 'e4'))?.lastModified).toBe(30_003);
+    // One in four was a tombstone; one more is, and one less.
+    expect(await reader.countAll(list, { filters: [] })).toBe(16_125);
+    expect(await reader.countAll(list, { filters: [], includeDeleted: true })).toBe(21_500);
   });
 
   test('an import that was cut off goes on, and one into a store with a life of its own is refused', async () => {

@@ -125,6 +125,7 @@ describe('reads that come together', () => {
     expect(pages).toEqual(
       ids.map((_, n) => ({
         timestamp: whole.timestamp,
+        horizon: 0,
         entries: whole.entries.slice(0, n + 1),
         more: n < ids.length - 1,
       })),
@@ -139,7 +140,7 @@ describe('reads that come together', () => {
       ),
     );
     expect(since).toEqual(
-      ids.map((_, n) => ({ timestamp: whole.timestamp, entries: whole.entries.slice(0, n), more: false })),
+      ids.map((_, n) => ({ timestamp: whole.timestamp, horizon: 0, entries: whole.entries.slice(0, n), more: false })),
     );
   });
 

@@ -196,5 +196,5 @@ test('What a cascade has left is deleted in the background, by any number of pro
     return Number(left[0]![0]);
   };
   // A process that was woken by the deletion may be at it already, and others leave it what it holds.
-  await expect.poll(countLeft).toBe(0);
+  await expect.poll(countLeft, { timeout: 10_000 }).toBe(0);
 });

@@ -2,6 +2,7 @@
 // their timestamps, without reading the rest of a list.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
+import { compileCount, compilePage } from '../../../src/backends/postgresql/page.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
@@ -156,6 +157,35 @@ describe.each([
       const nodes = plans.get(name) ?? [];
       expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_time/);
       expect(nodes.filter((node) => node['Node Type'] === 'Sort').length, name).toBeLessThan(3);
+    }
+  });
+});
+
+test('What has to be read as a whole is shared among processes of the server.', async () => {
+  const { url, drop } = await cloneDatabase();
+  const { database, storage } = openPostgres(systemClock, { url });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  await inUnit(database, (transaction) => storage.writer(transaction).restore(long, { clock: 5000, entries }));
+  await runSql(url, 'ANALYZE coffer_objects');
+  const title = { name: 'title', path: ['title'] };
+  const filters: readonly Filter[] = [{ field: title, operator: 'not', value: 'x' }];
+  const page: PageQuery = { filters, sort: [{ field: title, direction: 'ascending' }, ...newest.sort], limit: 10 };
+  await inUnit(database, async (transaction) => {
+    const access = database.within(transaction, 'storage');
+    const dialect = await access.dialect();
+    // As with a list of a million.
+    const costs = ['min_parallel_table_scan_size', 'parallel_setup_cost', 'parallel_tuple_cost'];
+    for (const name of costs) await access.run({ text: `SET LOCAL ${name} = 0` }, []);
+    for (const { text, values } of [
+      compilePage(dialect, long, page, false, 'text'),
+      compilePage(dialect, long, page, false, 'rows'),
+      compileCount(dialect, long, { filters }, false),
+    ]) {
+      const { rows } = await access.run({ text: `EXPLAIN ${text}` }, values);
+      expect(rows.join('\n')).toContain('Workers Planned');
     }
   });
 });

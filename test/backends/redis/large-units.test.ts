@@ -27,5 +27,7 @@ it('A unit of work may write fifty thousand objects, and remove them again.', { 
   await inUnit(database, (transaction) =>
     storage.writer(transaction).restore(list, { clock: 50_001, entries: [], gone }),
   );
-  expect(await storage.reader.lists(undefined, 2)).toEqual([{ ...list, timestamp: 50_001, live: 0, dead: 0 }]);
+  expect(await storage.reader.lists(undefined, 2)).toEqual([
+    { ...list, timestamp: 50_001, horizon: 0, live: 0, dead: 0 },
+  ]);
 });

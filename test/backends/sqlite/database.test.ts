@@ -4,7 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
 import { LogFile } from '../../../src/backends/sqlite/log-file.ts';
-import { applyNextMigration, readSchemaVersion, type Migration } from '../../../src/backends/sqlite/schema.ts';
+import {
+  applyNextMigration,
+  databaseMigrations,
+  readSchemaVersion,
+  type Migration,
+} from '../../../src/backends/sqlite/schema.ts';
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
@@ -185,6 +190,7 @@ describe('the schema', () => {
     const planned = await database.initializeSchema({ dryRun: true });
     expect(planned).toEqual([
       'SQLite schema version 1: create the tables of lists, objects, tombstones and permissions',
+      'SQLite schema version 2: keep the highest timestamp of a deletion that no tombstone tells of',
     ]);
     expect(await database.initializeSchema({ dryRun: true })).toEqual(planned);
     expect(await database.initializeSchema({ dryRun: false })).toEqual(planned);
@@ -196,7 +202,22 @@ describe('the schema', () => {
     const path = await temporaryPath();
     const databases = [openUnmigrated(path), openUnmigrated(path)];
     const done = await Promise.all(databases.map((database) => database.initializeSchema({ dryRun: false })));
-    expect(done.flat()).toHaveLength(1);
+    expect(done.flat()).toHaveLength(2);
+  });
+
+  it('of the first version is brought up to date with all it holds, and no deletion counts as forgotten', async () => {
+    const path = await temporaryPath();
+    const connection = openConnection(path);
+    connection.exec(databaseMigrations[0]!.sql);
+    connection.exec(`PRAGMA user_version = 1;
+      INSERT INTO lists (list, kind, parent, clock, live, dead) VALUES (7, 'record', '${records.parent}', 9, 1, 1);
+      INSERT INTO objects (list, id, last_modified, plain, data) VALUES (7, 'a', 8, 1, '{"n":1}');
+      INSERT INTO tombstones (list, id, last_modified) VALUES (7, 'b', 9);`);
+    const { storage } = await openTestDatabase({ path });
+    expect(await storage.reader.lists(undefined, 9)).toEqual([
+      { ...records, timestamp: 9, horizon: 0, live: 1, dead: 1 },
+    ]);
+    expect((await storage.reader.get(records, 'a'))?.text).toBe('{"n":1}');
   });
 
   it('that is missing is named in the error, with the command that creates it', async () => {
@@ -213,7 +234,7 @@ describe('the schema', () => {
   it('of a later version is refused', async () => {
     const path = await temporaryPath();
     openConnection(path).exec('PRAGMA user_version = 99');
-    expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 1 at most/);
+    expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 2 at most/);
   });
 
   it('of a later version is refused also when it came after the opening', async () => {

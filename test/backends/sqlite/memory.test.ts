@@ -287,7 +287,7 @@ describe('entries and groups that are too many to be remembered', () => {
 
 describe('memory', () => {
   const [first] = lists as [ListKey];
-  const row = { list: 1, clock: 1, live: 1, dead: 0 };
+  const row = { list: 1, clock: 1, horizon: 0, live: 1, dead: 0 };
 
   it('keeps what was asked for last, in no more than its bytes', () => {
     const memory = new Memory(100_000);

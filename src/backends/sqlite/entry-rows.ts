@@ -1,0 +1,78 @@
+// The rows of entries and of the folders that they lie in.
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { splitObjectId } from '../sql/object-pattern.ts';
+import type { Connection } from './connection.ts';
+
+/** Numbers of folders, as long as nobody else changes them. */
+export class Folders {
+  /** The one asked for last: what is written together lies together, mostly. */
+  #last: { readonly uri: string; readonly folder: number } | undefined;
+
+  /** The folder, `undefined` when there is none yet. */
+  find(connection: Connection, uri: string): number | undefined {
+    if (this.#last?.uri === uri) return this.#last.folder;
+    const folder = connection.get<[number]>('SELECT folder FROM folders WHERE uri = ?', uri)?.[0];
+    if (folder !== undefined) this.#last = { uri, folder };
+    return folder;
+  }
+
+  /** The folder, which is made when there is none yet. */
+  ensure(connection: Connection, uri: string): number {
+    const known = this.find(connection, uri);
+    if (known !== undefined) return known;
+    const folder = connection.get<[number]>('INSERT INTO folders (uri) VALUES (?) RETURNING folder', uri)![0];
+    this.#last = { uri, folder };
+    return folder;
+  }
+
+  /** To be called when folders are taken away. */
+  forget(): void {
+    this.#last = undefined;
+  }
+}
+
+/** Adds a principal to an entry. */
+export function grant(
+  connection: Connection,
+  folder: number,
+  name: string,
+  permission: string,
+  principal: string,
+): void {
+  connection.run(
+    'INSERT OR IGNORE INTO entries (folder, name, permission, principal) VALUES (?, ?, ?, ?)',
+    folder,
+    name,
+    permission,
+    principal,
+  );
+}
+
+/** Puts principals in place of those of the permissions named. */
+export function replaceEntries(
+  connection: Connection,
+  objectId: string,
+  permissions: ObjectPermissions,
+  folders: Folders,
+): void {
+  const { folder: uri, name } = splitObjectId(objectId);
+  let folder = folders.find(connection, uri);
+  for (const [permission, principals] of Object.entries(permissions)) {
+    if (folder !== undefined) {
+      connection.run('DELETE FROM entries WHERE folder = ? AND name = ? AND permission = ?', folder, name, permission);
+    }
+    if (principals.length === 0) continue;
+    folder ??= folders.ensure(connection, uri);
+    for (const principal of principals) grant(connection, folder, name, permission, principal);
+  }
+}
+
+/** Takes away all entries of an object. */
+export function deleteEntries(connection: Connection, objectId: string): void {
+  const { folder, name } = splitObjectId(objectId);
+  connection.run(
+    'DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?) AND name = ?',
+    folder,
+    name,
+  );
+}
