@@ -131,8 +131,8 @@ export class Restoring {
       await inUnit(storage.database, async (transaction, attempt) => {
         const writer = storage.writer(transaction);
         for (const { list, clock, horizon, entries: stored } of parts) {
-          const entries = [...stored.values()];
-          await writer.restore(list, { clock, horizon, entries, isFresh: isFresh(attempt) });
+          const restoration = { clock, horizon, entries: [...stored.values()], isFresh: isFresh(attempt) };
+          await writer.restore(list, restoration);
         }
       });
     }

@@ -1,31 +1,49 @@
 // Deletes in the background what a cascade has detached: rows of lists and folders that nobody can reach any more. So
 // deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, restarts included.
+import type { Checkpoints } from './checkpoints.ts';
 import type { Connection } from './connection.ts';
+import { Pace } from './pace.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
 /** Rows deleted in the first unit of work; the others delete as many as the time they take allows. */
 const firstRows = 250;
 const fewestRows = 50;
 const mostRows = 5000;
-/** How long everybody else waits for a unit. */
-const chunkMs = 4;
+/** How long everybody else waits for a unit and its commit, which takes longer than the unit where ids are scattered. */
+const chunkMs = 10;
 
 export class Reaper {
   readonly #queue: WriterQueue;
+  readonly #checkpoints: Pick<Checkpoints, 'ended'>;
+  readonly #pace: Pace;
   #rows = firstRows;
 
-  constructor(queue: WriterQueue) {
+  constructor(queue: WriterQueue, checkpoints: Pick<Checkpoints, 'ended'>, pace: Pace = new Pace()) {
     this.#queue = queue;
+    this.#checkpoints = checkpoints;
+    this.#pace = pace;
+  }
+
+  /** How long to wait before the next chunk. */
+  get pauseMs(): number {
+    return this.#pace.pauseMs;
   }
 
   /** Deletes one chunk; returns whether more is left. */
   async reapChunk(): Promise<boolean> {
+    // What is added to the log meanwhile, everybody who writes has to wait for.
+    await this.#checkpoints.ended;
+    const askedAt = performance.now();
     const unit = await this.#queue.begin('background');
+    const startedAt = performance.now();
+    this.#pace.resume(startedAt - askedAt);
     try {
-      const startedAt = performance.now();
       const more = unit.run('storage', (connection) => deleteChunk(connection, this.#rows));
-      this.#rows = nextRows(this.#rows, performance.now() - startedAt);
+      const deleteMs = performance.now() - startedAt;
       await unit.commit();
+      const tookMs = deleteMs + unit.commitMs;
+      this.#rows = nextRows(this.#rows, tookMs);
+      this.#pace.pause(tookMs);
       return more;
     } catch (error) {
       await unit.rollback();
@@ -45,7 +63,7 @@ function deleteChunk(connection: Connection, chunkRows: number): boolean {
   if (list !== undefined) {
     const gone =
       connection.run(
-        'DELETE FROM objects WHERE object IN (SELECT object FROM objects WHERE list = ? LIMIT ?)',
+        'DELETE FROM objects WHERE object IN (SELECT object FROM objects WHERE list = ? ORDER BY last_modified LIMIT ?)',
         list,
         chunkRows,
       ) ||
