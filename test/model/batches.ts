@@ -45,7 +45,7 @@ export const defaults = fc.constantFrom<JsonMap>(
 /** Some in the name of others. */
 export function severalOf(one: fc.Arbitrary<Sketch>): fc.Arbitrary<readonly Sketch[]> {
   const named = fc
-    .tuple(one, fc.option(fc.constantFrom('ann', 'ben', 'cat', 'nobody'), { freq: 1, nil: undefined }))
+    .tuple(one, fc.option(fc.constantFrom('ann', 'ben', 'cat', 'nobody'), { freq: 2, nil: undefined }))
     .map(([sketch, as]): Sketch => (as === undefined ? sketch : { ...sketch, as }));
   return fc.oneof(
     { weight: 2, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },

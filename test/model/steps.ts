@@ -1,7 +1,7 @@
 // Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
 import fc from 'fast-check';
 import { defaults, handover, rebirth, severalOf } from './batches.ts';
-import { bodyFor, content, idFor, shares, time, values } from './bodies.ts';
+import { bodyFor, content, idFor, rarely, shares, time, values } from './bodies.ts';
 import { anyBurst } from './bursts.ts';
 import type { Json, JsonMap } from './json.ts';
 import { conditions } from './headers.ts';
@@ -49,7 +49,7 @@ const object: fc.Arbitrary<Sketch> = fc
         ),
       },
     ),
-    fields: fc.option(fc.constantFrom('n', 'o.k', 's,n', 'id', ''), { freq: 5, nil: undefined }),
+    fields: rarely(fc.constantFrom('n', 'o.k', 's,n', 'id', '')),
   })
   .map(({ list, id, verb, content: given, headers, type, operations, given: value, query: times, fields }) => {
     const { kind } = placeOf(list)!;
@@ -174,7 +174,7 @@ function anyStep(world: World): fc.Arbitrary<Step> {
       { weight: 2, arbitrary: fc.nat(5) },
       { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
     ),
-    defaults: fc.option(defaults, { freq: 5, nil: undefined }),
+    defaults: rarely(defaults),
   });
 }
 
