@@ -79,6 +79,11 @@ export class Dispatcher {
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
       if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
+      if (found.route === undefined) {
+        // Whoever tries out what there is is counted as well.
+        await outer.admission?.arrive(request, found);
+        throw new ServiceError('unknownPath');
+      }
       if (outer.note !== undefined) outer.note.route = found.route;
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request.headers);
@@ -103,7 +108,7 @@ export class Dispatcher {
     return this.#finish(request, errorResponse(error, request.id, errors, logger), undefined);
   }
 
-  #find(request: ServiceRequest, target: Target): Found | { readonly redirect: ServiceResponse } {
+  #find(request: ServiceRequest, target: Target): Found | Nowhere | { readonly redirect: ServiceResponse } {
     const { router, place, redirects, unversionedPaths, readonly } = this.#options;
     const isUnversioned = unversionedPaths.has(target.path);
     // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
@@ -119,7 +124,7 @@ export class Dispatcher {
     if (readonly && !safeMethods.includes(request.method)) {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: safeMethods.join(', ') } });
     }
-    throw new ServiceError('unknownPath');
+    return { below: located.below };
   }
 
   #requireAllowed(request: ServiceRequest, endpoint: Endpoint, operation: Operation | undefined): asserts operation {
@@ -250,6 +255,12 @@ function noteRefusal({ observer, route, caller }: Note, request: ServiceRequest,
 
 interface Served extends Found {
   readonly request: ServiceRequest;
+}
+
+/** A path that nothing serves. */
+interface Nowhere {
+  readonly route?: undefined;
+  readonly below: string;
 }
 
 interface Found {

@@ -61,7 +61,7 @@ function selectIds(tree: Tree, person: Person, list: string, right: 'read' | 'wr
 
 /** Groups are in the principals already. */
 function callerOf({ name, principals }: Person): rights.Person {
-  return { id: name, principals };
+  return { id: name, principals, settings: new Set(name === undefined ? [] : ['bucket_create_principals']) };
 }
 
 const stores = new WeakMap<Tree, Store>();

@@ -4,10 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
 import { samplePlugin } from './sample-plugin.ts';
 
+interface Described {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
 interface Description {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, unknown>> };
 }
 
 /** The validator takes a text of one line for the name of a file. */
@@ -55,6 +61,19 @@ describe('The OpenAPI 3.1 description', () => {
       expect([path, ...described].toSorted()).toEqual(
         [path, ...allowed.filter((name) => name !== 'options')].toSorted(),
       );
+    }
+  });
+
+  it('tells of every operation that it may be refused for a while, but of the one that is always answered.', () => {
+    for (const [path, item] of Object.entries(description.paths)) {
+      for (const [method, { responses }] of Object.entries(item)) {
+        if (method === 'parameters') continue;
+        const told = ['429', '503'].filter((status) => Object.hasOwn(responses, status));
+        expect([path, method, ...told]).toEqual([path, method, ...(path === '/__lbheartbeat__' ? [] : ['429', '503'])]);
+      }
+    }
+    for (const name of ['TooMany', 'Unavailable']) {
+      expect(description.components.responses[name]).toHaveProperty(['headers', 'Retry-After']);
     }
   });
 

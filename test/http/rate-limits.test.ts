@@ -135,6 +135,24 @@ describe('A rate limit', () => {
     expect((await service.asUser('ann').request('GET', '/v1/')).status).toBe(200);
   });
 
+  it('counts requests to addresses that nothing serves, alone and in batches, for whoever sends them.', async () => {
+    for (const settings of [threePerAddress, threePerUser]) {
+      const service = await start(settings, { clock: stoppedClock() });
+      const ann = service.asUser('ann');
+      let path = 0;
+      const unknown = (): Promise<TestResponse> => ann.request('GET', `/v1/admin-${++path}.php`);
+      expect(await statuses(unknown, 2)).toEqual([404, 404]);
+      const requests = [0, 1].map((i) => ({ path: `/v1/entry-${i}` }));
+      const { body } = await service.asUser('ben').request('POST', '/v1/batch', { body: { requests } });
+      // The batch itself counts where the address does.
+      const own = settings === threePerAddress ? [429, 429] : [404, 429];
+      const { responses = [] } = body as { responses?: readonly { status: number }[] };
+      expect(responses.map(({ status }) => status)).toEqual(own);
+      const refused = await unknown();
+      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '10' }, body: { errno: 117 } });
+    }
+  });
+
   it('may be for all requests together.', async () => {
     const service = await start({ ...threePerUser, 'rate_limits.calls.per': 'all' }, { clock: stoppedClock() });
     let user = 0;

@@ -1,15 +1,27 @@
 // `/batch`: several requests as one. endpoints.md §6.
 import { Refusal, requireNone, type Ask, type Expected, type Issue, type Reply } from './exchange.ts';
+import { holdsBadNumber } from './envelope.ts';
 import { isList, isMap, member, withMember, type Json, type JsonMap } from './json.ts';
 
+const members = ['method', 'path', 'headers', 'body'];
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
 
 /** The requests of a batch. @throws Refusal when it is malformed, and then nothing of it is run */
-export function readBatch({ user, headers, body = {} }: Ask, maxRequests: number): readonly Ask[] {
+export function readBatch(
+  { user, headers, body = {} }: Ask,
+  maxRequests: number,
+  userOf: (authorization: string) => string | undefined,
+): readonly Ask[] {
   const issues: Issue[] = [];
+  if (holdsBadNumber(body))
+    requireNone([
+      ['body', ''],
+      ['body', ''],
+    ]);
   const whole = isMap(body) ? body : {};
   const defaults = member(whole, 'defaults') ?? {};
   const requests = member(whole, 'requests');
+  if (Object.keys(whole).some((key) => key !== 'requests' && key !== 'defaults')) issues.push(['body', '']);
   checkEntry(defaults, 'defaults', issues);
   if (!isList(requests) || requests.length > maxRequests) {
     requireNone([...issues, ['body', 'requests']]);
@@ -21,7 +33,7 @@ export function readBatch({ user, headers, body = {} }: Ask, maxRequests: number
     return entry as JsonMap;
   });
   requireNone(issues);
-  const asks = merged.map((entry) => toAsk(entry, user, headers));
+  const asks = merged.map((entry) => toAsk(entry, user, headers, userOf));
   if (asks.some(({ target }) => target.startsWith('/batch'))) {
     throw new Refusal(400, 107, [{ location: 'body', name: 'requests' }]);
   }
@@ -33,6 +45,7 @@ function checkEntry(entry: Json, name: string, issues: Issue[]): void {
     issues.push(['body', name]);
     return;
   }
+  if (Object.keys(entry).some((key) => !members.includes(key))) issues.push(['body', name]);
   const path = member(entry, 'path');
   const isMissing = path === undefined && name !== 'defaults';
   if (isMissing || (path !== undefined && !(typeof path === 'string' && path.startsWith('/')))) {
@@ -40,6 +53,13 @@ function checkEntry(entry: Json, name: string, issues: Issue[]): void {
   }
   const method = member(entry, 'method');
   if (method !== undefined && !methods.includes(method as string)) issues.push(['body', `${name}.method`]);
+  const headers = member(entry, 'headers');
+  const areTexts = isMap(headers) && Object.values(headers).every((value) => typeof value === 'string');
+  if (headers !== undefined && !areTexts) issues.push(['body', `${name}.headers`]);
+  const body = member(entry, 'body');
+  const types = isMap(headers) ? Object.entries(headers).filter(([key]) => key.toLowerCase() === 'content-type') : [];
+  const isPatch = isList(body) && types.some(([, type]) => type === 'application/json-patch+json');
+  if (body !== undefined && !isMap(body) && !isPatch) issues.push(['body', `${name}.body`]);
 }
 
 /** What an entry says counts; objects are merged deeply. */
@@ -53,10 +73,18 @@ function mergeDefaults(entry: Json, defaults: Json): Json {
   return merged;
 }
 
-function toAsk(entry: JsonMap, user: string | undefined, outer: Ask['headers']): Ask {
+function toAsk(
+  entry: JsonMap,
+  outerUser: string | undefined,
+  outer: Ask['headers'],
+  userOf: (authorization: string) => string | undefined,
+): Ask {
   const own = Object.entries((member(entry, 'headers') ?? {}) as Readonly<Record<string, string>>);
   const { 'content-type': _dropped, ...inherited } = outer;
   const path = member(entry, 'path') as string;
+  // Whoever an entry names acts in it; one that names nobody in particular is anonymous.
+  const authorization = own.find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+  const user = authorization === undefined ? outerUser : userOf(authorization);
   return {
     user,
     method: (member(entry, 'method') as string | undefined) ?? 'GET',

@@ -1,8 +1,10 @@
 // Random bodies: attributes, members of groups, permissions, and now and then what is wrong with them.
 import fc from 'fast-check';
+import { Digits } from './numbers.ts';
 import type { Json, JsonMap } from './json.ts';
 import type { Kind } from './places.ts';
 import { authenticated, entryNames, everyone } from './rights.ts';
+import { schemaNames } from './schemas.ts';
 
 const buckets = ['b', 'b_', 'bx'];
 const groupUris = buckets.flatMap((bucket) => [`/buckets/${bucket}/groups/g`, `/buckets/${bucket}/groups/g_`]);
@@ -27,6 +29,9 @@ export const values: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   10,
   1.5,
   -1,
+  new Digits('1.0'),
+  new Digits('9007199254740993'),
+  new Digits('-12345678901234567890.5'),
   '2',
   'Apple',
   'apple pie',
@@ -42,6 +47,7 @@ export const values: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   [],
   { k: 1 },
   { k: 2 },
+  { k: new Digits('10.50') },
   { k: { j: 'x' } },
   {},
 );
@@ -98,8 +104,38 @@ export const shares = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.arra
   maxLength: 2,
 });
 
+const schemas = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom<Json>(
+      {},
+      { properties: { n: { type: 'number' } } },
+      { properties: { n: { minimum: 1 }, s: { maxLength: 5 } }, required: ['id', 's', 'last_modified'] },
+      { required: ['n', 's'], properties: { id: { enum: ['r', 's', 'g', 'c', 'r_'] } } },
+      {
+        properties: { o: { type: 'object', properties: { k: { type: 'integer' } } }, t: { items: { type: 'string' } } },
+      },
+      { properties: { n: {}, s: true, members: {}, attachment: {}, schema: {} }, additionalProperties: false },
+      { minProperties: 1, additionalProperties: { exclusiveMinimum: 1 } },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Json>(
+      'x',
+      null,
+      [],
+      true,
+      { type: 'text' },
+      { exclusiveMinimum: true },
+      { properties: [] },
+      { items: { required: 'n' } },
+    ),
+  },
+);
 /** What a body may hold; the kind decides what becomes of it. */
 export const content = fc.record({
+  schema: fc.option(fc.tuple(fc.nat(2), schemas), { freq: 1, nil: undefined }),
   shape: fc.nat(40),
   attributes,
   servers,
@@ -109,12 +145,22 @@ export const content = fc.record({
 });
 type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
 
+/** Records have an attribute of that name that is not theirs to set. */
+function schemaFor(kind: Kind, given: Content['schema']): readonly [string, Json][] {
+  if (given === undefined) return [];
+  const [pick, schema] = given;
+  if (kind === 'record') return pick === 0 ? [['schema', 5]] : [];
+  const names = schemaNames[kind];
+  return names.length === 0 ? [] : [[names[pick % names.length]!, schema]];
+}
+
 /** The body for an object of the kind. */
 export function bodyFor(kind: Kind, given: Content, isPost: boolean): Json | undefined {
   const { shape } = given;
   if (shape === 0) return undefined;
   if (shape === 1) return { data: [], extra: 1 };
   if (shape === 2) return {};
+  if (shape === 3) return { data: { n: new Digits('1e400') } };
   const id: [string, Json][] = isPost
     ? given.id < 14
       ? [['id', idFor(kind, given.id)]]
@@ -123,7 +169,8 @@ export function bodyFor(kind: Kind, given: Content, isPost: boolean): Json | und
       ? [['id', 'other']]
       : [];
   const group: [string, Json][] = kind === 'group' && given.members !== undefined ? [['members', given.members]] : [];
-  const data: JsonMap = Object.fromEntries([...given.attributes, ...given.servers, ...group, ...id]);
+  const schema = given.shape % 3 === 0 ? schemaFor(kind, given.schema) : [];
+  const data: JsonMap = Object.fromEntries([...given.attributes, ...given.servers, ...group, ...schema, ...id]);
   const names = [...entryNames[kind], 'read', 'write'];
   const permissions = Object.fromEntries(
     (given.entries ?? []).map(([pick, list]) => [pick === 0 ? 'publish' : names[pick % names.length]!, list]),

@@ -2,7 +2,9 @@
 import type { Issue } from './exchange.ts';
 import { isList, isMap, member, withMember, type Json, type JsonMap } from './json.ts';
 import type { Kind } from './places.ts';
+import { isBeyondNumbers } from './numbers.ts';
 import { entryNames, everyone } from './rights.ts';
+import { isSchema, schemaNames } from './schemas.ts';
 
 /** A list of principals, or `null`, by name. */
 export type SentEntries = ReadonlyMap<string, readonly string[] | null>;
@@ -15,7 +17,7 @@ export interface Envelope {
 /** Reads a body; what is wrong goes to the issues. */
 export function readEnvelope(body: Json | undefined, kind: Kind, issues: Issue[]): Envelope {
   if (body === undefined) return { data: undefined, entries: undefined };
-  if (!isMap(body)) {
+  if (!isMap(body) || holdsBadNumber(body)) {
     issues.push(['body', '']);
     if (!isList(body)) issues.push(['body', '']);
     return { data: undefined, entries: undefined };
@@ -28,6 +30,12 @@ export function readEnvelope(body: Json | undefined, kind: Kind, issues: Issue[]
     data: isMap(data) ? data : undefined,
     entries: permissions === undefined ? undefined : readEntries(permissions, kind, issues),
   };
+}
+
+/** Numbers without end are no JSON. */
+export function holdsBadNumber(value: Json): boolean {
+  if (isMap(value)) return Object.values(value).some(holdsBadNumber);
+  return isList(value) ? value.some(holdsBadNumber) : isBeyondNumbers(value);
 }
 
 function readEntries(permissions: Json, kind: Kind, issues: Issue[]): SentEntries | undefined {
@@ -64,6 +72,10 @@ export function attributesOf(data: JsonMap, kind: Kind): JsonMap {
 
 /** What is wrong with the attributes of a kind: permissions.md §2. */
 export function checkAttributes(data: JsonMap, kind: Kind, prefix: string, issues: Issue[]): void {
+  for (const name of schemaNames[kind]) {
+    const schema = member(data, name);
+    if (schema !== undefined && !(isMap(schema) && isSchema(schema))) issues.push(['body', prefix + name]);
+  }
   const members = member(data, 'members');
   if (kind !== 'group' || members === undefined) return;
   if (!isList(members)) {

@@ -11,6 +11,19 @@ export interface Ask {
   readonly headers: Readonly<Record<string, string>>;
   /** `undefined`: none. */
   readonly body: Json | undefined;
+  /** In place of a body. */
+  readonly form?: readonly FormPart[] | undefined;
+}
+
+/** A part of a form: a file when it has a name for it. */
+export interface FormPart {
+  readonly name: string;
+  readonly filename?: string;
+  readonly type?: string;
+  /** As JSON. */
+  readonly value?: Json;
+  /** In place of a value: what is no JSON. */
+  readonly text?: string;
 }
 
 /** What the service answered. */
@@ -55,6 +68,7 @@ export const comparedHeaders: readonly string[] = [
   'alert',
   'www-authenticate',
   'allow',
+  'location',
 ];
 
 /** Where something is wrong, and its name. */

@@ -1,4 +1,5 @@
 // Filters of lists: querying.md §2, one parameter at a time.
+import { formatJson, parseJson } from './numbers.ts';
 import { compare, isList, isMap, isSame, valueAt, type Json, type JsonMap } from './json.ts';
 
 /** Whether an object, `id` and `last_modified` included, passes. */
@@ -91,7 +92,7 @@ function comparison(operator: string, wanted: Json): ValueTest {
 /** JSON, or else the text itself. */
 export function readValue(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     // What is no JSON stands for itself.
     return text;
@@ -125,7 +126,7 @@ function readLike(text: string): ValueTest {
   const expression = new RegExp(`^${escaped.join(String.raw`[\s\S]*`)}$`);
   return (found) => {
     if (found === undefined || found === null) return false;
-    return expression.test((typeof found === 'string' ? found : JSON.stringify(found)).toLowerCase());
+    return expression.test((typeof found === 'string' ? found : formatJson(found)).toLowerCase());
   };
 }
 

@@ -1,19 +1,26 @@
 // JSON values and what the protocol says of them: the order of types, equality, dotted names. Written for the model alone,
 // as plainly as possible.
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonMap;
+import { compareNumbers, Digits } from './numbers.ts';
+
+export type Json = null | boolean | number | Digits | string | readonly Json[] | JsonMap;
 export interface JsonMap {
   readonly [key: string]: Json;
 }
 
 /** Whether it is an object and no list. */
 export function isMap(value: Json | undefined): value is JsonMap {
-  return typeof value === 'object' && value !== null && !isList(value);
+  return typeof value === 'object' && value !== null && !isList(value) && !(value instanceof Digits);
 }
 
 /** Whether it is a list. */
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
+}
+
+/** Whether it is a number, however it is written. */
+export function isNumber(value: Json | undefined): value is number | Digits {
+  return typeof value === 'number' || value instanceof Digits;
 }
 
 /** A member that is the object's own; names such as `constructor` are nothing special. */
@@ -39,7 +46,7 @@ function rank(value: Json | undefined): number {
   if (value === undefined) return 6;
   if (value === null) return 0;
   if (typeof value === 'string') return 1;
-  if (typeof value === 'number') return 2;
+  if (isNumber(value)) return 2;
   if (typeof value === 'boolean') return 3;
   return isList(value) ? 4 : 5;
 }
@@ -48,7 +55,7 @@ function rank(value: Json | undefined): number {
 export function compare(a: Json | undefined, b: Json | undefined): number {
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (isList(a) && isList(b)) return a.length - b.length || firstDifference(a, b);
   if (isMap(a) && isMap(b)) {

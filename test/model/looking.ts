@@ -1,6 +1,7 @@
 // What everybody asks for at the end of a history: all that there is or was, in lists and object by object, and questions
 // that every operator and order has a part in.
 import { placeOf } from './places.ts';
+import { endOfTime } from './snapshots.ts';
 import type { Store } from './store.ts';
 
 /** Each operator, orders and pages. */
@@ -13,6 +14,8 @@ const questions = [
   'min_n=1',
   'min_n=2',
   'in_n=1,2,"2"',
+  'n=9007199254740992.0',
+  'max_n=9007199254740992',
   'exclude_n=1,null',
   'has_s=true',
   'has_n=false',
@@ -42,6 +45,10 @@ export function addressesOf(store: Store, closely: boolean): readonly string[] {
     });
   for (const [path, { live, gone }] of store.lists) {
     addresses.push(`${path}?_since=0`);
+    const { kind, bucket, collection } = placeOf(path)!;
+    if (kind === 'record' && live.size > 0) {
+      addresses.push(`/buckets/${bucket}/snapshot/collections/${collection}@${endOfTime}`);
+    }
     if (closely) addresses.push(`${path}?_since=0&_fields=n`);
     if (!closely || placeOf(path)!.kind === 'history') continue;
     if (path === longest.path) addresses.push(...questions.map((question) => `${path}?${question}`));
@@ -53,4 +60,9 @@ export function addressesOf(store: Store, closely: boolean): readonly string[] {
 /** Addresses of all histories. */
 export function historiesOf(store: Store): readonly string[] {
   return [...store.lists.keys()].filter((path) => placeOf(path)!.kind === 'history').map((path) => `${path}?_limit=9`);
+}
+
+/** Addresses of the files that records got last; some are there no more. */
+export function filesOf(store: Store): readonly string[] {
+  return [...store.locations].slice(-3).map((location) => location.slice('/v1'.length));
 }

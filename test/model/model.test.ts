@@ -6,6 +6,7 @@ import { allBackends } from '../support/backends.ts';
 import { newTally, runHistory } from './run.ts';
 import { anyHistory } from './steps.ts';
 import { openSubject } from './subject.ts';
+import { worlds } from './world.ts';
 
 const { COFFER_PROVE_SECONDS, COFFER_PROVE_SEED, COFFER_PROVE_BACKEND, COFFER_PROVE_SHRINK } = process.env;
 const seconds = Number(COFFER_PROVE_SECONDS ?? '4');
@@ -22,17 +23,20 @@ describe('the model of the protocol', () => {
   it.each(backends)(
     `expects every answer of a service on $name (seed ${seed})`,
     async (backend) => {
-      const subject = await openSubject(backend);
+      const subjects = await Promise.all(worlds.map((world) => openSubject(backend, world)));
       const tally = newTally();
       try {
         const end = performance.now() + seconds * 1000;
-        // In rounds, so that what is found at the end is shrunk as well.
+        // In rounds, so that what is found at the end is shrunk as well; each world has its turn.
         for (let round = 0; performance.now() < end; round++) {
-          const property = fc.asyncProperty(anyHistory(80), (steps) => runHistory(subject, steps, tally));
+          const subject = subjects[(seed + round) % subjects.length]!;
+          const property = fc.asyncProperty(anyHistory(80, subject.world), (steps) =>
+            runHistory(subject, steps, tally),
+          );
           await fc.assert(property, { seed: seed + round, numRuns: 3, ...patience });
         }
       } finally {
-        await subject.close();
+        await Promise.all(subjects.map((subject) => subject.close()));
         const statuses = [...tally.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
         console.log(
           `${backend.name}, seed ${seed}: ${tally.histories} histories, ${tally.requests} requests (${statuses.join(', ')})`,

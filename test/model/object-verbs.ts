@@ -1,4 +1,5 @@
 // GET, HEAD, PUT, PATCH and DELETE on an object: endpoints.md §5, in the order of errors.md §2.
+import { attachmentIn } from './attachment-field.ts';
 import { attributesOf, checkAttributes, chosenTime, readEnvelope } from './envelope.ts';
 import { missing, Refusal, requireNone, stamps, uncached, type Expected, type Issue } from './exchange.ts';
 import { isSame, member, project, withMember, type JsonMap } from './json.ts';
@@ -7,6 +8,7 @@ import { isGoodId, uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
 import { pairsOf } from './query.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
+import { validated } from './schemas.ts';
 import type { Entries } from './store.ts';
 import { objectAnswer, refused, requireParent, tombstone, wholeOf, withWriter, type Turn } from './turn.ts';
 
@@ -56,14 +58,18 @@ export function write(
 ): Expected {
   const { store, person, now } = turn;
   const uri = uriOf(place);
-  const isNew = store.find(uri) === undefined;
-  const item = store.put(place.list, place.id!, what.data, now, what.time);
+  const old = store.find(uri);
+  const isNew = old === undefined;
+  const data = validated(turn, place, what.data);
+  const item = store.put(place.list, place.id!, data, now, what.time);
+  if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));
   turn.record({
     action: isNew ? 'create' : 'update',
     place,
     data: wholeOf(place.id!, item),
     entries: store.entriesOf(uri),
+    old: old?.data,
   });
   return objectAnswer(turn, isNew ? 201 : 200, place, stamps(item.lastModified));
 }

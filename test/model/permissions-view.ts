@@ -48,6 +48,7 @@ function entriesOf({ store, person }: Turn): readonly JsonMap[] {
       entries.push({ uri: uriOf(place), resource_name: place.kind, id, ...idsOf(place), permissions });
     }
   }
-  if (person.id !== undefined) entries.push({ uri: '/', resource_name: 'root', permissions: ['bucket:create'] });
+  if (person.settings.has('bucket_create_principals'))
+    entries.push({ uri: '/', resource_name: 'root', permissions: ['bucket:create'] });
   return entries;
 }

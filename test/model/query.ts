@@ -1,6 +1,7 @@
 // Query strings of lists: filters, order, pages and fields, and the page that they select. querying.md §3 to §5.
 import { requireNone, type Ask, type Issue, type NextPage } from './exchange.ts';
 import { readFilter, readTime, readValue, type FilterRules, type Test } from './filters.ts';
+import { parseJson } from './numbers.ts';
 import { compare, isMap, member, project, valueAt, type Json, type JsonMap } from './json.ts';
 
 interface SortKey {
@@ -123,7 +124,7 @@ function readSort(text: string, rules: QueryRules, issues: Issue[]): readonly So
 /** querying.md §4.3: base64 of JSON. */
 export function decodeToken(token: string): JsonMap | undefined {
   try {
-    const content = JSON.parse(Buffer.from(token, 'base64').toString('utf8')) as Json;
+    const content = parseJson(Buffer.from(token, 'base64').toString('utf8')) as Json;
     return isMap(content) ? content : undefined;
   } catch {
     // Anything may come in place of a token.

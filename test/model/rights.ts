@@ -9,6 +9,8 @@ export interface Person {
   /** User id; `undefined`: anonymous. */
   readonly id: string | undefined;
   readonly principals: ReadonlySet<string>;
+  /** Settings that name one of the principals. */
+  readonly settings: ReadonlySet<string>;
 }
 
 type Entry = readonly [kind: Kind, entry: string];
@@ -70,9 +72,15 @@ export const entryNames: Readonly<Record<Kind, readonly string[]>> = {
   history: [],
 };
 
-/** What somebody is: their id, and every group whose list of members has it. */
-export function personOf(store: Store, id: string | undefined): Person {
-  if (id === undefined) return { id, principals: new Set([everyone]) };
+/** What somebody is: their id, and every group whose list of members has it. `named`: principals by setting. */
+export function personOf(store: Store, id: string | undefined, named: ReadonlyMap<string, readonly string[]>): Person {
+  const principals = principalsOf(store, id);
+  const settings = [...named].filter(([, all]) => all.some((principal) => principals.has(principal)));
+  return { id, principals, settings: new Set(settings.map(([name]) => name)) };
+}
+
+function principalsOf(store: Store, id: string | undefined): ReadonlySet<string> {
+  if (id === undefined) return new Set([everyone]);
   const groups: string[] = [];
   for (const [path, { live }] of store.lists) {
     if (!path.endsWith('/groups')) continue;
@@ -81,7 +89,7 @@ export function personOf(store: Store, id: string | undefined): Person {
       if (members.includes(id) || members.includes(authenticated)) groups.push(`${path}/${group}`);
     }
   }
-  return { id, principals: new Set([id, everyone, authenticated, ...groups]) };
+  return new Set([id, everyone, authenticated, ...groups]);
 }
 
 /** Whether one of the person's principals stands in the entry. */
@@ -90,34 +98,41 @@ export function holds(store: Store, person: Person, uri: string, entry: string):
   return principals !== undefined && [...principals].some((principal) => person.principals.has(principal));
 }
 
-function may(store: Store, person: Person, place: Place, right: string): boolean {
+/** `asked` is the kind whose address was called, after which settings are named. */
+function may(store: Store, person: Person, place: Place, right: string, asked: Kind): boolean {
   return grants[`${place.kind} ${right}`]!.some(([kind, entry]) => {
     const uri = uriOfKind(place, kind);
-    return uri !== undefined && holds(store, person, uri, entry);
+    return isSet(person, asked, entry) || (uri !== undefined && holds(store, person, uri, entry));
   });
+}
+
+/** Whether a setting grants what the entry would: permissions.md §4.1. */
+function isSet({ settings }: Person, asked: Kind, entry: string): boolean {
+  const name = entry.startsWith(`${asked}:`) ? entry.replace(':', '_') : `${asked}_${entry}`;
+  return settings.has(`${name}_principals`);
 }
 
 /** Reading the object itself, `read:attributes` where there is such a permission. */
 export function mayRead(store: Store, person: Person, place: Place): boolean {
-  return may(store, person, place, 'read');
+  return may(store, person, place, 'read', place.kind);
 }
 
 export function mayWrite(store: Store, person: Person, place: Place): boolean {
-  return may(store, person, place, 'write');
+  return may(store, person, place, 'write', place.kind);
 }
 
 /** Creating in the list of the place. */
 export function mayCreate(store: Store, person: Person, place: Place): boolean {
   const parent = parentOf(place);
-  if (parent === undefined) return person.id !== undefined;
-  return may(store, person, placeOf(parent)!, `${place.kind}:create`);
+  if (parent === undefined) return isSet(person, place.kind, 'create');
+  return may(store, person, placeOf(parent)!, `${place.kind}:create`, place.kind);
 }
 
 /** Reading, or changing, everything in the list of the place. */
 export function mayAll(store: Store, person: Person, place: Place, right: 'read' | 'write'): boolean {
   const parent = parentOf(place);
-  if (parent === undefined) return false;
-  return may(store, person, placeOf(parent)!, right === 'read' ? 'list' : 'write');
+  if (parent === undefined) return isSet(person, place.kind, right);
+  return may(store, person, placeOf(parent)!, right === 'read' ? 'list' : 'write', place.kind);
 }
 
 /** Ids of a list that somebody may see or change: all, some, or `undefined` for those who are refused. */
@@ -142,11 +157,20 @@ export function selectable(
 /** Permissions that entries on an object grant on that very object: endpoints.md §7. */
 export function expanded(store: Store, person: Person, place: Place): readonly string[] {
   const uri = uriOf(place);
-  const held = entryNames[place.kind].filter((entry) => holds(store, person, uri, entry));
+  const held = entryNames[place.kind].filter(
+    (entry) => holds(store, person, uri, entry) || isSetOnAll(person, place.kind, entry),
+  );
   if (held.includes('write')) {
     return [...entryNames[place.kind], ...(hasAttributes(place) ? ['read:attributes'] : [])];
   }
   return [...held, ...(hasAttributes(place) && held.length > 0 ? ['read:attributes'] : [])];
+}
+
+/** Whether a setting puts them into this entry of every object. Records are too many to be listed one by one. */
+function isSetOnAll(person: Person, kind: Kind, entry: string): boolean {
+  if (kind === 'record') return false;
+  const [created, create] = entry.split(':');
+  return create === undefined ? isSet(person, kind, entry) : person.settings.has(`${created}_create_principals`);
 }
 
 function hasAttributes({ kind }: Place): boolean {

@@ -1,18 +1,17 @@
 // Runs a history against a service and the model side by side, and complains about the first answer that differs.
 import { differences, type Seen } from './compare.ts';
 import type { Ask, Reply } from './exchange.ts';
-import { addressesOf, historiesOf } from './looking.ts';
-import { maxBatch, Model, type Account } from './model.ts';
+import { addressesOf, filesOf, historiesOf } from './looking.ts';
+import { maxBatch, Model, type Setup } from './model.ts';
 import { Store } from './store.ts';
 import { finish, finishBatch, type Burst, type Sketch, type Step } from './sketch.ts';
 import { users } from './steps.ts';
 
 /** A service with an empty store, and its clock. */
-export interface Subject {
+export interface Subject extends Setup {
   ask(ask: Ask, door: Step['door']): Promise<Reply>;
   /** Empties the store. */
   flush(): Promise<void>;
-  readonly accounts: ReadonlyMap<string, Account>;
   readonly clock: { now(): number; set(now: number): void };
 }
 
@@ -66,12 +65,17 @@ class Run {
   constructor(subject: Subject, tally: Tally) {
     this.#subject = subject;
     this.#tally = tally;
-    this.#states = [{ model: new Model(subject.accounts), seen: new Map() }];
+    this.#states = [{ model: new Model(subject), seen: new Map() }];
   }
 
   async step(step: Step | Burst): Promise<void> {
     const { clock } = this.#subject;
     const steps = 'together' in step ? step.together : [step];
+    if ('together' in step && !steps.every(({ user }) => this.#model.mayChangeAll(user, step.list))) {
+      // Access is asked before the list is locked, so more than one order would have to explain such answers.
+      for (const each of steps) await this.step(each);
+      return;
+    }
     for (const { advance } of steps) clock.set(clock.now() + advance);
     const asks = steps.flatMap((each) => {
       const ask = this.#askOf(each);
@@ -138,8 +142,9 @@ class Run {
   /** Everything that there is or was, as this user sees it. */
   async lookAround(user: string | undefined, closely: boolean): Promise<void> {
     await this.#look(user, addressesOf(this.#model.store, closely));
-    const ask = { user, method: 'GET', target: '/permissions', headers: {}, body: undefined };
-    await this.#send([{ ask, door: 'inside' }]);
+    for (const target of ['/permissions', ...filesOf(this.#model.store)]) {
+      await this.#send([{ ask: { user, method: 'GET', target, headers: {}, body: undefined }, door: 'inside' }]);
+    }
   }
 
   async #look(user: string | undefined, addresses: readonly string[]): Promise<void> {
@@ -185,14 +190,14 @@ function compareTexts(a: string, b: string): number {
 }
 
 function copyOf({ model, seen }: State): State {
-  const copy = new Model(model.accounts);
+  const copy = new Model(model.setup);
   copy.store = new Store(model.store);
   return { model: copy, seen: new Map(seen) };
 }
 
 function describeExchange(ask: Ask, { status }: Reply, when: string): string {
-  const { user = 'nobody', method, target, headers, body } = ask;
-  return [when, user, method, target, JSON.stringify(headers), JSON.stringify(body), `-> ${status}`].join(' ');
+  const { user = 'nobody', method, target, headers, body, form } = ask;
+  return [when, user, method, target, JSON.stringify(headers), JSON.stringify(body ?? form), `-> ${status}`].join(' ');
 }
 
 function isSketch(send: Sketch | readonly Sketch[]): send is Sketch {

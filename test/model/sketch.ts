@@ -2,8 +2,8 @@
 // `{ann}` is the id of a user; `{clock}`, `{object}`, `{other}` and `{gone}` are timestamps of the list, the object, another
 // object of the list or the tombstone that the request addresses, `{now}` is the time, and each may be followed by a sum such as `+5`. Where JSON wants a number,
 // `"{clock+5}"` alone becomes one.
-import type { Ask } from './exchange.ts';
-import { isList, isMap, type Json } from './json.ts';
+import type { Ask, FormPart } from './exchange.ts';
+import { isList, isMap, type Json, type JsonMap } from './json.ts';
 import type { Model } from './model.ts';
 import { placeOf, type Place } from './places.ts';
 
@@ -15,6 +15,10 @@ export interface Sketch {
   readonly query?: readonly (readonly [string, string])[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
+  /** In place of a body. */
+  readonly form?: readonly FormPart[];
+  /** Who asks, when it is part of a batch; `nobody` says so. */
+  readonly as?: string;
 }
 
 export interface Step {
@@ -26,34 +30,62 @@ export interface Step {
   readonly advance: number;
   /** Several are a batch; a number asks for one of the next pages that were offered to the user. */
   readonly send: Sketch | readonly Sketch[] | number;
+  /** Of a batch. */
+  readonly defaults?: JsonMap | undefined;
 }
 
-/** Requests that are sent at the same time, none waiting for another. */
+/** Requests to one list that are sent at the same time, none waiting for another. */
 export interface Burst {
+  readonly list: string;
   readonly together: readonly Step[];
 }
 
 /** The request as it is sent. */
 export function finish(model: Model, step: Step, sketch: Sketch, now: number): Ask {
-  const place = placeOf(realPath(model, step.user, sketch.path));
+  const place = placeOf(realPath(model, step.user, sketch.path).replace(/\/attachment$/, ''));
   const fill = (text: string): string => fillText(model, place, text, now);
   const query = new URLSearchParams((sketch.query ?? []).map(([name, value]): [string, string] => [name, fill(value)]));
   return {
     user: step.user,
     method: sketch.method,
-    target: query.size === 0 ? sketch.path : `${sketch.path}?${query.toString()}`,
+    target: fileAt(model, sketch.path) + (query.size === 0 ? '' : `?${query.toString()}`),
     headers: Object.fromEntries(Object.entries(sketch.headers ?? {}).map(([name, text]) => [name, fill(text)])),
     body: sketch.body === undefined ? undefined : fillJson(sketch.body, fill),
+    form: sketch.form?.map((part) =>
+      part.value === undefined ? part : { ...part, value: fillJson(part.value, fill) },
+    ),
   };
+}
+
+/** `{file}` at the end of a path stands for the name of the last file that the record got. */
+function fileAt({ store }: Model, path: string): string {
+  if (!path.endsWith('{file}')) return path;
+  const begin = path.slice(0, -'{file}'.length);
+  const location = [...store.locations].findLast((each) => each.startsWith(`/v1${begin}`));
+  return location?.slice('/v1'.length) ?? `${begin}none.txt`;
 }
 
 /** Several requests as a batch. */
 export function finishBatch(model: Model, step: Step, sketches: readonly Sketch[], now: number): Ask {
   const requests = sketches.map((sketch): Json => {
     const { method, target, headers, body } = finish(model, step, sketch, now);
-    return { method, path: target, headers: { ...headers }, ...(body === undefined ? {} : { body }) };
+    const authorization =
+      sketch.as === undefined ? undefined : (model.accounts.get(sketch.as)?.authorization ?? 'None');
+    const own = authorization === undefined ? headers : { ...headers, authorization };
+    const whole = { method, path: target, headers: { ...own }, ...(body === undefined ? {} : { body }) };
+    return step.defaults === undefined ? whole : without(whole, Object.keys(step.defaults));
   });
-  return { user: step.user, method: 'POST', target: '/batch', headers: {}, body: { requests } };
+  const defaults =
+    step.defaults === undefined
+      ? {}
+      : { defaults: fillJson(step.defaults, (text) => fillText(model, undefined, text, now)) };
+  return { user: step.user, method: 'POST', target: '/batch', headers: {}, body: { requests, ...defaults } };
+}
+
+/** Every other entry leaves to the defaults what they say. */
+function without(entry: JsonMap, names: readonly string[]): Json {
+  if (JSON.stringify(entry).length % 2 === 0) return entry;
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => !names.includes(name)));
 }
 
 function realPath(model: Model, user: string | undefined, path: string): string {

@@ -4,7 +4,10 @@ import { bodyFor, content, idFor, shares, time, values } from './bodies.ts';
 import type { Json, JsonMap } from './json.ts';
 import { placeOf } from './places.ts';
 import { filter, historyFilter, permissionsFilter, query } from './queries.ts';
+import { endOfTime } from './snapshots.ts';
 import type { Burst, Sketch, Step } from './sketch.ts';
+import { aboutFile } from './uploads.ts';
+import type { World } from './world.ts';
 
 export const users = ['ann', 'ben', 'cat'];
 
@@ -152,11 +155,36 @@ const permissions: fc.Arbitrary<Sketch> = fc
   .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), query(permissionsFilter))
   .map(([method, asked]) => ({ method, path: '/permissions', query: asked }));
 
-const one: fc.Arbitrary<Sketch> = fc.oneof(
-  { weight: 8, arbitrary: object },
-  { weight: 6, arbitrary: list },
-  { weight: 1, arbitrary: permissions },
+const anyFile = aboutFile(
+  fc
+    .constantFrom('b/c/r', 'b/c/r', 'b/c/r', 'b/c/r', 'b/c/s', 'b/c/rx', 'b/cx/r', 'b_/c/r', 'default/c/r', 'b/c/-r')
+    .map((path) => path.split('/'))
+    .map(([id, collection, record]) => `/buckets/${id}/collections/${collection}/records/${record}`),
+  conditions('"{object}"'),
 );
+const snapshot: fc.Arbitrary<Sketch> = fc
+  .record({
+    method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'PUT'),
+    path: bucket,
+    collection: fc.constantFrom('c', 'c', 'c', 'c_', 'cx', '-c'),
+    at: fc.constantFrom(String(endOfTime), String(endOfTime), String(endOfTime), '0', 'x', '-1'),
+  })
+  .map(({ method, path, collection, at }) => ({
+    method,
+    path: `/buckets/${path}/snapshot/collections/${collection}@${at}`,
+  }));
+
+/** Where there are no files, somebody asks for them rarely. */
+function oneRequest({ hasAttachments }: World): fc.Arbitrary<Sketch> {
+  return fc.oneof(
+    { weight: 16, arbitrary: object },
+    { weight: 12, arbitrary: list },
+    { weight: 2, arbitrary: permissions },
+    { weight: 1, arbitrary: snapshot },
+    { weight: hasAttachments ? 7 : 1, arbitrary: anyFile },
+  );
+}
+
 /** Something is deleted and made again, without what was in it, and shared with a group that has lost its members. */
 const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
   .constantFrom('/buckets/b', '/buckets/b', '/buckets/b/collections/c', '/buckets/b/groups/g')
@@ -181,17 +209,46 @@ const handover: fc.Arbitrary<readonly Sketch[]> = fc
     { method: 'PATCH', path: '/buckets/b/collections/c/records/s', body: { data: { n: 1 } } },
   ]);
 
-const step: fc.Arbitrary<Step> = fc.record({
-  user: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'ben', 'ben', 'ben', 'cat', undefined),
-  door: fc.constantFrom('inside' as const, 'inside' as const, 'http' as const),
-  advance: fc.constantFrom(0, 0, 1, 1, 3, 1000, -2, -5000),
-  send: fc.oneof(
-    { weight: 12, arbitrary: one },
-    { weight: 3, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },
-    { weight: 2, arbitrary: fc.nat(5) },
-    { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
-  ),
-});
+const defaults = fc.constantFrom<JsonMap>(
+  { method: 'PUT' },
+  { path: '/buckets/b/collections/c/records/r' },
+  { headers: { 'if-none-match': '*' } },
+  { headers: { 'If-Match': '*', 'response-behavior': 'light' }, method: 'PATCH' },
+  { body: { data: { n: 1, o: { k: 1 } } } },
+  { body: { permissions: { read: ['{ben}'] } } },
+  { path: '/v1/buckets/b/groups/g', body: { data: { members: ['{ben}'] } } },
+  { method: 'FLY' },
+  { path: 'b', more: 1 },
+  { headers: { a: 1 } },
+  { body: 'x' },
+);
+
+/** Some in the name of others. */
+function severalOf(one: fc.Arbitrary<Sketch>): fc.Arbitrary<readonly Sketch[]> {
+  const named = fc
+    .tuple(one, fc.option(fc.constantFrom('ann', 'ben', 'cat', 'nobody'), { freq: 1, nil: undefined }))
+    .map(([sketch, as]): Sketch => (as === undefined ? sketch : { ...sketch, as }));
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },
+    { weight: 1, arbitrary: fc.array(named, { minLength: 1, maxLength: 5 }) },
+  );
+}
+
+function anyStep(world: World): fc.Arbitrary<Step> {
+  const one = oneRequest(world);
+  return fc.record({
+    user: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'ben', 'ben', 'ben', 'cat', undefined),
+    door: fc.constantFrom('inside' as const, 'inside' as const, 'http' as const),
+    advance: fc.constantFrom(0, 0, 1, 1, 3, 1000, -2, -5000),
+    send: fc.oneof(
+      { weight: 12, arbitrary: one },
+      { weight: 3, arbitrary: severalOf(one) },
+      { weight: 2, arbitrary: fc.nat(5) },
+      { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
+    ),
+    defaults: fc.option(defaults, { freq: 5, nil: undefined }),
+  });
+}
 
 const records = '/buckets/b/collections/c/records';
 
@@ -228,7 +285,7 @@ const burst: fc.Arbitrary<Burst> = fc
     }),
     { minLength: 2, maxLength: 4 },
   )
-  .map((together) => ({ together }));
+  .map((together) => ({ list: records, together }));
 
 /** What there is in the beginning; parents come first. */
 const first = [
@@ -257,10 +314,22 @@ const opening: fc.Arbitrary<readonly Step[]> = fc
     return [{ user: 'ann', door: 'inside', advance: 0, send }];
   });
 
+/** Files that there are in the beginning, so that there is something to ask for. */
+const firstFiles: readonly Step[] = ['b/collections/c/records/r', 'b/collections/c/records/s'].map((path) => ({
+  user: 'ann',
+  door: 'inside',
+  advance: 1,
+  send: {
+    method: 'POST',
+    path: `/buckets/${path}/attachment`,
+    form: [{ name: 'attachment', filename: 'first.txt', type: 'text/plain', value: path.at(-1)! }],
+  },
+}));
+
 /** A history; `size` is about how many requests it has at most. */
-export function anyHistory(size: number): fc.Arbitrary<readonly (Step | Burst)[]> {
-  const any = fc.oneof({ weight: 9, arbitrary: step }, { weight: 1, arbitrary: burst });
+export function anyHistory(size: number, world: World): fc.Arbitrary<readonly (Step | Burst)[]> {
+  const any = fc.oneof({ weight: 9, arbitrary: anyStep(world) }, { weight: 1, arbitrary: burst });
   return fc
     .tuple(opening, fc.array(any, { minLength: 1, maxLength: size, size: 'max' }))
-    .map(([begin, rest]) => [...begin, ...rest]);
+    .map(([begin, rest]) => [...begin, ...(world.hasAttachments ? firstFiles : []), ...rest]);
 }

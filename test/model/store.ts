@@ -16,6 +16,12 @@ export interface List {
   readonly gone: Map<string, number>;
 }
 
+/** A file that can be read at its location. */
+export interface StoredFile {
+  readonly location: string;
+  readonly content: string;
+}
+
 /** Principals by the name of the permission; no entry is empty. */
 export type Entries = ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -29,6 +35,10 @@ export class Store {
   readonly entries: Map<string, Entries>;
   /** Page tokens of deletions that were given out and not used. */
   readonly nonces: Set<string>;
+  /** By URI of the record. */
+  readonly files: Map<string, StoredFile>;
+  /** Of all files that there ever were. */
+  readonly locations: Set<string>;
 
   constructor(from?: Store) {
     this.lists = new Map(
@@ -39,6 +49,8 @@ export class Store {
     );
     this.entries = new Map(from?.entries);
     this.nonces = new Set(from?.nonces);
+    this.files = new Map(from?.files);
+    this.locations = new Set(from?.locations);
   }
 
   list(path: string): List {
@@ -92,8 +104,9 @@ export class Store {
     list.live.delete(id);
     list.gone.set(id, lastModified);
     const uri = `${path}/${id}`;
-    this.entries.delete(uri);
-    for (const known of this.entries.keys()) if (known.startsWith(`${uri}/`)) this.entries.delete(known);
+    for (const known of [this.entries, this.files]) {
+      for (const other of known.keys()) if (other === uri || other.startsWith(`${uri}/`)) known.delete(other);
+    }
     for (const [below, child] of this.lists) {
       if (!below.startsWith(`${uri}/`)) continue;
       if (child.live.size > 0) child.clock = Math.max(now, (child.clock ?? 0) + 1);

@@ -5,6 +5,7 @@ import { parentOf, placeOf, uriOf, type Place } from './places.ts';
 import { everyone, holds, type Person } from './rights.ts';
 import type { Entries, Item, Store } from './store.ts';
 import { Refusal } from './exchange.ts';
+import type { World } from './world.ts';
 
 /** Something that the history has to tell. */
 export interface Change {
@@ -13,10 +14,15 @@ export interface Change {
   /** The object after it, or its tombstone. */
   readonly data: JsonMap;
   readonly entries: Entries;
+  /** The object before an update. */
+  readonly old?: JsonMap | undefined;
+  /** Whether an upload has caused it, or its opposite. */
+  readonly isUpload?: boolean;
   readonly userId: string | undefined;
 }
 
 export interface Turn {
+  readonly world: World;
   readonly store: Store;
   readonly now: number;
   readonly person: Person;

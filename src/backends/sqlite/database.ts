@@ -107,8 +107,8 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
-  const loneWrites = new LoneWrites(queue, clock);
   const reaper = new Reaper(queue, checkpoints);
+  const loneWrites = new LoneWrites(queue, clock);
   const reaping = new Background(
     () => reaper.reapChunk(),
     () => reaper.pauseMs,

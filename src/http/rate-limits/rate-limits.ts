@@ -58,7 +58,8 @@ export class RateLimits {
 
 /** Where a request leads. */
 interface Place {
-  readonly route: Route;
+  /** Absent: nothing serves it. */
+  readonly route?: Route | undefined;
   /** Decoded path below the version prefix. */
   readonly below: string;
 }
@@ -94,10 +95,10 @@ export class Admission {
     this.#dispatched++;
     this.#taken = [];
     this.#refusal = await this.#decideOnce(() => this.#takeAll(this.#limits.early, request, place, undefined));
-    const isFinal = place.route.endpoint.ignoresCaller === true || this.#limits.exempt.size === 0;
-    if (this.#refusal !== undefined && isFinal) throw this.#refusal;
+    const asksNobody = place.route === undefined || place.route.endpoint.ignoresCaller === true;
+    if (this.#refusal !== undefined && (asksNobody || this.#limits.exempt.size === 0)) throw this.#refusal;
     // Nobody will be found to call: what is counted by user goes by address.
-    if (place.route.endpoint.ignoresCaller === true) await this.#admit(request, place, undefined);
+    if (asksNobody) await this.#admit(request, place, undefined);
   }
 
   /**
@@ -145,7 +146,7 @@ export class Admission {
     { route, below }: Place,
     userId: string | undefined,
   ): Promise<ServiceError | undefined> {
-    if (route.endpoint.isVital === true) return undefined;
+    if (route?.endpoint.isVital === true) return undefined;
     for (const rule of rules) {
       if (!rule.isAbout(request.method, below)) continue;
       const who = whoOf(rule, request, userId);

@@ -1,6 +1,13 @@
 // The parts of the OpenAPI description that all kinds share: schemas, answers, parameters and headers.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
+const retryAfter: JsonObject = {
+  description: 'Seconds to wait before the request is repeated.',
+  schema: { type: 'integer', minimum: 0 },
+};
+
+const errorContent: JsonObject = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+
 const timestamp: JsonObject = {
   type: 'integer',
   minimum: 1,
@@ -55,7 +62,17 @@ export const components: JsonObject = {
   responses: {
     Error: {
       description: 'Something is wrong; the body says what.',
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: errorContent,
+    },
+    TooMany: {
+      description: 'There were too many requests, or too many attempts to log in. Nothing was done.',
+      headers: { 'Retry-After': retryAfter },
+      content: errorContent,
+    },
+    Unavailable: {
+      description: 'Overloaded, or something that the service needs does not answer. Nothing was done, or all of it.',
+      headers: { 'Retry-After': retryAfter },
+      content: { 'application/json': { schema: { type: 'object' } } },
     },
     List: {
       description: 'A page of the list, `Next-Page` leading to the next one.',

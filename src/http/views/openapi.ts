@@ -74,7 +74,7 @@ function describePaths({ endpoints, kinds }: OpenApiOptions): JsonObject {
     for (const [method, operation] of Object.entries(endpoint.operations)) {
       const own =
         resource === undefined
-          ? describePlain(operation)
+          ? describePlain(endpoint, operation)
           : resource.isList
             ? describeOnList(resource.kind, method, operation)
             : describeOnObject(resource.kind, method, operation);
@@ -102,19 +102,29 @@ function ref(section: string, name: string): JsonObject {
   return { $ref: `#/components/${section}/${name}` };
 }
 
-function describePlain({ consumes }: Operation): JsonObject {
+function describePlain({ isVital }: Endpoint, { consumes }: Operation): JsonObject {
   const content = Object.fromEntries((consumes ?? []).map((type) => [type, { schema: { type: 'object' } }]));
   return {
     ...(consumes === undefined ? {} : { requestBody: { content } }),
-    responses: { 200: { description: 'The answer.' }, default: ref('responses', 'Error') },
+    responses: {
+      200: { description: 'The answer.' },
+      ...(isVital === true ? {} : turnedAway),
+      default: ref('responses', 'Error'),
+    },
   };
 }
+
+/** Whatever is asked for may be refused because of how much is asked for. */
+const turnedAway: JsonObject = {
+  429: ref('responses', 'TooMany'),
+  503: ref('responses', 'Unavailable'),
+};
 
 const refused: JsonObject = {
   400: ref('responses', 'Error'),
   401: ref('responses', 'Error'),
   403: ref('responses', 'Error'),
-  503: ref('responses', 'Error'),
+  ...turnedAway,
 };
 
 function describeOnList(kind: CompiledKind, method: string, operation: Operation): JsonObject {

@@ -1,0 +1,16 @@
+// The attribute `attachment` of records, which tells of the file that a record has, and is not for clients to change.
+import { isMap, isSame, member, type Json, type JsonMap } from './json.ts';
+import type { Change } from './turn.ts';
+
+/** Whether somebody says what the file of a record is, in place of uploading it. Taking it away is allowed. */
+export function isForged({ action, place, old, data, isUpload = false }: Change): boolean {
+  if (place.kind !== 'record' || action !== 'update' || isUpload) return false;
+  const [before, after] = [attachmentIn(old), attachmentIn(data)];
+  return before !== undefined && after !== undefined && !isSame(before, after);
+}
+
+/** What counts as an attachment. */
+export function attachmentIn(data: JsonMap | undefined): Json | undefined {
+  const value = data === undefined ? undefined : member(data, 'attachment');
+  return value === null || (isMap(value) && Object.keys(value).length === 0) ? undefined : value;
+}
