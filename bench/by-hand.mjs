@@ -1,7 +1,7 @@
 // What do the parts cost that cannot be left out? The server beside one that was written for a single question, with the
 // same HTTP server, driver, headers and log, and without everything that the service is for. Its own ratio to the bare
 // server is what the targets of the other questions can at most come to on this machine.
-import { headers as json, sample, undressed } from './lib/client.mjs';
+import { etagOf, headers as json, sample, undressed } from './lib/client.mjs';
 import { openSqlite } from './lib/by-hand.mjs';
 import { contest, ratioOf } from './lib/contest.mjs';
 import { attributes, collection, recordId, records } from './lib/data.mjs';
@@ -17,7 +17,7 @@ const stored = 1000;
  *
  * @typedef {object} Question
  * @property {string} name
- * @property {Request[]} requests
+ * @property {(url: string) => Request[] | Promise<Request[]>} requests
  * @property {Record<string, string>} sql by backend
  */
 
@@ -27,15 +27,23 @@ const table = 'CREATE TABLE rows (list int NOT NULL, id text NOT NULL, data text
 const asked = [
   {
     name: 'GET one record',
-    requests: Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
+    requests: () => Array.from({ length: 900 }, (_, n) => ({ path: `/v1${records}/${recordId(100 + n)}` })),
     sql: {
       sqlite: `SELECT data FROM objects WHERE list = (SELECT list FROM lists WHERE parent = '${collection}' AND kind = 'record') AND id = ?`,
       postgresql: `SELECT data FROM coffer_objects WHERE parent = '${collection}' AND id = $1`,
     },
   },
   {
+    name: 'poll: 304 to If-None-Match',
+    requests: async (url) => [{ path: `/v1${records}`, headers: { 'if-none-match': await etagOf(url) } }],
+    sql: {
+      sqlite: `SELECT CAST(clock AS TEXT) AS data FROM lists WHERE parent = '${collection}' AND kind = 'record' AND ? <> ''`,
+      postgresql: `SELECT clock::text AS data FROM coffer_lists WHERE parent = '${collection}' AND kind = 'record' AND $1 <> ''`,
+    },
+  },
+  {
     name: 'POST one record',
-    requests: [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
+    requests: () => [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
     sql: {
       sqlite: 'INSERT INTO rows VALUES (1, ?, ?)',
       postgresql: 'INSERT INTO rows VALUES (1, $1, $2)',
@@ -64,7 +72,7 @@ async function compareBatch(bench, backend) {
   const answer = await sample(program.url, single[0]);
   const place = await bench.places.create(backend, { records: 0 });
   await makeTable(bench, place);
-  const sql = asked[1]?.sql[backend] ?? '';
+  const sql = asked.at(-1)?.sql[backend] ?? '';
   const store = { backend, place: place.settings['storage_url'] ?? '', connections: 20, sql, sqlOfMany: insertMany };
   const handMade = await bench.handMade(place, { answer, store });
   const figures = await contest(bench, [
@@ -93,8 +101,9 @@ function perRecord({ cpuMicros, databaseMicros }) {
 }
 
 /** @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend @param {Question} question */
-async function compare(bench, backend, { name, requests, sql }) {
+async function compare(bench, backend, { name, requests: requestsFor, sql }) {
   const program = await bench.server(backend, { records: stored });
+  const requests = await requestsFor(program.url);
   const answer = await sample(program.url, requests[0]);
   const place = await bench.places.create(backend, { records: stored });
   await makeTable(bench, place);

@@ -1,7 +1,7 @@
 // How fast is a poll answered when nothing has changed, with If-None-Match and with _since, compared with a bare server
 // that answers the same?
 import { besideBare } from './lib/beside-bare.mjs';
-import { send } from './lib/client.mjs';
+import { etagOf } from './lib/client.mjs';
 import { records } from './lib/data.mjs';
 
 export const title = 'poll';
@@ -24,10 +24,4 @@ export async function* run(bench) {
     title: 'poll: empty list since',
     requests: async (url) => [{ path: `${path}?_since=${encodeURIComponent(await etagOf(url))}` }],
   });
-}
-
-/** @param {string} url */
-async function etagOf(url) {
-  const { headers } = await send(url, { method: 'HEAD', path: `/v1${records}` });
-  return headers.get('etag') ?? '';
 }

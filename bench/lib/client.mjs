@@ -1,5 +1,5 @@
 // Single requests of the benchmarks themselves, each of which must succeed.
-import { owner } from './data.mjs';
+import { owner, records } from './data.mjs';
 
 /** Headers of the owner's requests. */
 export const headers = { authorization: owner.authorization, 'content-type': 'application/json' };
@@ -47,6 +47,12 @@ export function undressed({ status, headers: all, body }) {
     body,
     headers: status === 304 ? {} : { ...type, 'Content-Length': String(Buffer.byteLength(body)) },
   };
+}
+
+/** The `ETag` of the list of records. @param {string} url */
+export async function etagOf(url) {
+  const { headers: found } = await send(url, { method: 'HEAD', path: `/v1${records}` });
+  return found.get('etag') ?? '';
 }
 
 /** How many records there are. @param {string} url @param {string} path of the list */

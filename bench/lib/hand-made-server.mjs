@@ -130,8 +130,8 @@ function answerTo({ method, url = '' }, body) {
 /** @param {http.IncomingMessage} request @param {http.ServerResponse} response @param {string} body */
 async function respond(request, response, body) {
   const found = Buffer.from(await answerTo(request, body));
-  response.writeHead(status, { ...headers, 'content-length': found.length });
-  response.end(found);
+  if (status === 304) response.writeHead(status, headers).end();
+  else response.writeHead(status, { ...headers, 'content-length': found.length }).end(found);
   logger.info({ method: request.method, path: request.url, code: status, agent: request.headers['user-agent'] });
 }
 

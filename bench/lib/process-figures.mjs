@@ -14,6 +14,16 @@ function cpuOf(pid) {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
 }
 
+/**
+ * For how long the main thread of a process could have worked and had no processor, because of other programs.
+ *
+ * @param {number} pid
+ * @returns {number} milliseconds
+ */
+export function starvedMs(pid) {
+  return Number(readIfThere(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1e6;
+}
+
 /** Resident memory of a process and its children, in MiB. @param {number} pid @returns {number} */
 export function residentMiB(pid) {
   const kilobytes = family(pid).map((each) => {

@@ -12,6 +12,7 @@ export const questions = [
   'filter-sort',
   'authorisation',
   'delete-large',
+  'burning',
   'load',
   'start-and-memory',
   'workers',

@@ -1,19 +1,25 @@
 // The verdicts on all series of a soak, and the table that they are printed as.
+import { median } from '../lib/contest.mjs';
 import { series } from './samples.mjs';
 import { judge } from './steadiness.mjs';
 
-/** @typedef {import('./steadiness.mjs').Verdict & { name: string }} NamedVerdict */
+/** @typedef {import('./steadiness.mjs').Verdict & { name: string, isJudged: boolean }} NamedVerdict */
+
+/** Percent of the time for which a server that waits for a processor cannot be blamed for what takes long. */
+const mostStarved = 5;
 
 /**
- * One for each series that the samples have.
+ * One for each series that the samples have. Times are not judged where other programs took the processors away.
  *
  * @param {readonly import('./samples.mjs').Sample[]} samples
  * @returns {NamedVerdict[]}
  */
 export function verdictsOf(samples) {
-  return Object.entries(series).flatMap(([key, { name, allowance }]) => {
+  const isBusy = samples.length > 0 && median(samples.map(({ starved = 0 }) => starved)) > mostStarved;
+  return Object.entries(series).flatMap(([key, { name, allowance, isTime = false }]) => {
     const points = samples.map((sample) => ({ seconds: sample.seconds, value: sample[key] ?? Number.NaN }));
-    return points.some(({ value }) => Number.isNaN(value)) ? [] : [{ name, ...judge(points, allowance) }];
+    if (points.some(({ value }) => Number.isNaN(value))) return [];
+    return [{ name, isJudged: !(isTime && isBusy), ...judge(points, allowance) }];
   });
 }
 
@@ -23,12 +29,12 @@ export function verdictsOf(samples) {
  */
 export function formatVerdicts(verdicts) {
   const columns = ['series', 'first quarter', 'second', 'third', 'last', 'slope per hour', 'may rise by', 'flat'];
-  const rows = verdicts.map(({ name, quarters, perHour, allowed, isFlat }) => [
+  const rows = verdicts.map(({ name, quarters, perHour, allowed, isFlat, isJudged }) => [
     name,
     ...quarters.map(formatValue),
     `${perHour < 0 ? '' : '+'}${formatValue(perHour)}`,
     formatValue(allowed),
-    isFlat ? 'yes' : '**no**',
+    isFlat ? 'yes' : isJudged ? '**no**' : 'no, as the machine was busy',
   ]);
   return [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }

@@ -1,7 +1,7 @@
 // What is looked at while a server is soaked, and how much of it may grow.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { Client } from 'pg';
-import { cpuSeconds } from '../lib/process-figures.mjs';
+import { cpuSeconds, starvedMs } from '../lib/process-figures.mjs';
 
 /**
  * @typedef {import('../lib/workbench.mjs').Server} Server
@@ -10,11 +10,12 @@ import { cpuSeconds } from '../lib/process-figures.mjs';
  * @typedef {object} Series
  * @property {string} name with unit
  * @property {import('./steadiness.mjs').Allowance} allowance
+ * @property {boolean} [isTime] whether it rises when the machine is busy with something else
  *
  * @typedef {{ seconds: number } & Record<string, number>} Sample values by key of the series
  */
 
-/** By key. Times are those of a machine that does other things as well. @type {Readonly<Record<string, Series>>} */
+/** By key. @type {Readonly<Record<string, Series>>} */
 export const series = {
   residentMiB: { name: 'resident memory, MiB', allowance: { amount: 16, share: 0.1 } },
   heapMiB: { name: 'heap after collection, MiB', allowance: { amount: 2, share: 0.05 } },
@@ -26,9 +27,10 @@ export const series = {
   dataMiB: { name: 'database, MiB', allowance: { amount: 4, share: 0.1 } },
   connections: { name: 'connections of PostgreSQL', allowance: { amount: 2, share: 0 } },
   files: { name: 'attached files', allowance: { amount: 8, share: 0.2 } },
-  loopP99: { name: 'p99 of the delay of the event loop, ms', allowance: { amount: 5, share: 0.5 } },
-  answerP99: { name: 'p99 of answers, ms', allowance: { amount: 20, share: 0.5 } },
+  loopP99: { name: 'p99 of the delay of the event loop, ms', allowance: { amount: 5, share: 0.5 }, isTime: true },
+  answerP99: { name: 'p99 of answers, ms', allowance: { amount: 20, share: 0.5 }, isTime: true },
   cpuMicros: { name: 'processor time of an answer, µs', allowance: { amount: 0, share: 0.15 } },
+  starved: { name: 'time that the server waited for a processor, %', allowance: { amount: 5, share: 0 }, isTime: true },
 };
 
 export class Sampler {
@@ -39,6 +41,8 @@ export class Sampler {
   #database;
   #began = performance.now();
   #cpu;
+  #starvedMs;
+  #seconds = 0;
   #answers = 0;
 
   /**
@@ -54,6 +58,7 @@ export class Sampler {
     this.#attachments = attachments;
     this.#database = databaseUrl === undefined ? undefined : new Client({ connectionString: databaseUrl });
     this.#cpu = cpuSeconds(server.pid);
+    this.#starvedMs = starvedMs(server.pid);
   }
 
   async open() {
@@ -74,8 +79,14 @@ export class Sampler {
     const cpuMicros = ((cpu - this.#cpu) / Math.max(1, answers - this.#answers)) * 1e6;
     this.#cpu = cpu;
     this.#answers = answers;
+    const seconds = (performance.now() - this.#began) / 1000;
+    const waitedMs = starvedMs(pid);
+    const starved = (waitedMs - this.#starvedMs) / 10 / (seconds - this.#seconds);
+    this.#starvedMs = waitedMs;
+    this.#seconds = seconds;
     return {
-      seconds: (performance.now() - this.#began) / 1000,
+      seconds,
+      starved,
       residentMiB: health.residentMiB,
       heapMiB: health.collectedMiB,
       resources: health.resources,

@@ -70,6 +70,18 @@ describe('a series of samples', () => {
   });
 });
 
+describe('times', () => {
+  const slower = (starved: number): readonly { seconds: number; answerP99: number; starved: number }[] =>
+    Array.from({ length: 24 }, (_, n) => ({ seconds: n * 10, answerP99: 20 + n * 20, starved }));
+  const verdict = (starved: number): unknown =>
+    verdictsOf(slower(starved)).find(({ name }) => name === series['answerP99']!.name);
+
+  it('are judged where the server had a processor, and not where other programs had them.', () => {
+    expect(verdict(1)).toMatchObject({ isFlat: false, isJudged: true });
+    expect(verdict(40)).toMatchObject({ isFlat: false, isJudged: false });
+  });
+});
+
 describe('a soak', () => {
   it('gets what it expects on every backend, and looks at memory, descriptors, files, the log and connections.', async () => {
     const args = ['--minutes', '0.05', '--rate', '300', '--clients', '4', '--backend', 'sqlite,postgresql'];

@@ -1,8 +1,19 @@
 // What a run of the fuzzer tells in the end: how many requests, which answers, the slowest, and how much memory it needed.
+import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 const mebibyte = 2 ** 20;
+
+/** Milliseconds that this process could have worked and had no processor, so far; 0 where the system does not tell. */
+export function starvedMs(): number {
+  try {
+    return Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ')[1]) / 1e6;
+  } catch {
+    // Not Linux: all time counts.
+    return 0;
+  }
+}
 
 export class FuzzFigures {
   sent = 0;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonObject } from '../../src/base/json.ts';
 import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
-import { FuzzFigures } from './fuzz-figures.ts';
+import { FuzzFigures, starvedMs } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
 import { backends, patienceMs, requireDecent, startWatched } from './service.ts';
 
@@ -88,31 +88,39 @@ async function perform(
     requireDecent(whole, response, milliseconds, request.method === 'HEAD');
     return response;
   }
-  // A machine that was busy with something else is not the service's fault: that does not happen twice, and not often.
+  // A database server that had no processor is not the service's fault: that does not happen twice, and not often.
   figures.late++;
   const again = await timed(service, request, whole);
   requireDecent(whole, again.response, again.milliseconds, request.method === 'HEAD');
-  expect(figures.late, whole).toBeLessThan(2 + figures.sent / 10_000);
+  expect(figures.late, whole).toBeLessThan(3 + figures.sent / 1000);
   return again.response;
 }
 
+/** How long it takes, without the time that the process waited for a processor. */
 async function timed(
   service: TestService,
   request: FuzzRequest,
   label: string,
 ): Promise<{ readonly response: TestResponse; readonly milliseconds: number }> {
-  const { user, method, path, headers, body } = request;
+  const started = performance.now() - starvedMs();
+  const response = await send(service, request)
+    // A connection that nobody used for seconds may be closed at the moment when it is used again.
+    .catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' ? send(service, request) : Promise.reject(error),
+    )
+    .catch((cause: unknown) => {
+      throw new Error(`${label}\nno answer`, { cause });
+    });
+  return { response, milliseconds: performance.now() - starvedMs() - started };
+}
+
+function send(service: TestService, { user, method, path, headers, body }: FuzzRequest): Promise<TestResponse> {
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
-  const started = performance.now();
-  const sending = service.request(method, toBytes(path), {
+  return service.request(method, toBytes(path), {
     ...(user === undefined ? {} : { auth: user }),
     headers: body === undefined || hasType ? headers : { 'Content-Type': 'application/json', ...headers },
     ...(body === undefined || method === 'TRACE' ? {} : { raw: body }),
   });
-  const response = await sending.catch((cause: unknown) => {
-    throw new Error(`${label}\nno answer`, { cause });
-  });
-  return { response, milliseconds: performance.now() - started };
 }
 
 /** Reads back what the answer acknowledges, before anybody else writes. */

@@ -96,6 +96,24 @@ export class GrantTable {
     }
   }
 
+  /** Takes away all entries of the objects. */
+  removeObjects(objectIds: readonly string[], unit: MemoryUnit): void {
+    const grants = this.#grants;
+    const removed: (readonly [objectId: string, entries: ObjectEntries])[] = [];
+    for (const objectId of objectIds) {
+      const entries = removeObject(grants, objectId);
+      if (entries !== undefined) removed.push([objectId, entries]);
+    }
+    if (removed.length === 0) return;
+    unit.record(() => {
+      for (const [objectId, entries] of removed) {
+        for (const [permission, principals] of entries) {
+          for (const principal of principals) grant(grants, objectId, permission, principal);
+        }
+      }
+    });
+  }
+
   grant(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
     const grants = this.#grants;
     if (findEntries(grants, objectId)?.get(permission)?.has(principal)) return;
@@ -169,7 +187,28 @@ function revoke(grants: Grants, objectId: string, permission: string, principal:
   if (folder.objects.size === 0) removeFolder(grants, uri);
   const granted = folder.byPrincipal.get(principal)!;
   removeFrom(granted, objectId, permission);
-  if (granted.size > 0) return;
+  if (granted.size === 0) dropPrincipal(grants, uri, folder, principal);
+}
+
+/** Takes an object with its entries out of its folder; the entries stay as they are. */
+function removeObject(grants: Grants, objectId: string): ObjectEntries | undefined {
+  const uri = folderOf(objectId);
+  const folder = grants.folders.get(uri);
+  const entries = folder?.objects.get(objectId);
+  if (folder === undefined || entries === undefined) return undefined;
+  folder.objects.delete(objectId);
+  if (folder.objects.size === 0) removeFolder(grants, uri);
+  for (const principals of entries.values()) {
+    for (const principal of principals) {
+      const granted = folder.byPrincipal.get(principal);
+      // With two permissions the first one has taken it out.
+      if (granted?.delete(objectId) && granted.size === 0) dropPrincipal(grants, uri, folder, principal);
+    }
+  }
+  return entries;
+}
+
+function dropPrincipal(grants: Grants, uri: string, folder: Folder, principal: string): void {
   folder.byPrincipal.delete(principal);
   removePlace(grants, principal, uri);
 }

@@ -1,18 +1,31 @@
 // All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
 // of work it belongs to and can be taken back by it; the indexes always agree with the maps.
+import type { Steps } from '../../base/steps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
+/** Objects that are buried without a pause. */
+const buriedAtOnce = 500;
+
 /** Live objects and tombstones of one list, in the order of their ids and in that of their timestamps. */
 export class ListContents {
   /** What single objects are found in. */
-  readonly live = new Map<string, StoredObject>();
-  readonly liveById: OrderedMap<string, StoredObject> = createIdMap();
-  readonly liveByTime: OrderedMap<number, StoredObject> = createNumberMap();
-  readonly dead: OrderedMap<string, Tombstone> = createIdMap();
-  readonly deadByTime: OrderedMap<number, Tombstone> = createNumberMap();
+  readonly live: Map<string, StoredObject>;
+  readonly liveById: OrderedMap<string, StoredObject>;
+  readonly liveByTime: OrderedMap<number, StoredObject>;
+  readonly dead: OrderedMap<string, Tombstone>;
+  readonly deadByTime: OrderedMap<number, Tombstone>;
+
+  /** @param other contents to begin with: the ordered maps are copied, which costs nothing, and `live` is the same one */
+  constructor(other?: ListContents) {
+    this.live = other?.live ?? new Map<string, StoredObject>();
+    this.liveById = other?.liveById.clone() ?? createIdMap();
+    this.liveByTime = other?.liveByTime.clone() ?? createNumberMap();
+    this.dead = other?.dead.clone() ?? createIdMap();
+    this.deadByTime = other?.deadByTime.clone() ?? createNumberMap();
+  }
 
   get isEmpty(): boolean {
     return this.live.size === 0 && this.dead.size === 0;
@@ -101,18 +114,26 @@ export class ListTable {
     });
   }
 
-  /** Removes many live objects at once, each of which leaves its tombstone. */
-  bury(key: ListKey, deletions: readonly Deletion[], unit: MemoryUnit): void {
+  /**
+   * Removes many live objects, each of which leaves its tombstone. Most of the work is done in steps and on copies, so
+   * that others read as if nothing had happened; then all is done at once.
+   */
+  *bury(key: ListKey, deletions: readonly Deletion[], unit: MemoryUnit): Steps<void> {
     const list = this.#ensure(key, unit);
-    for (const { old, tombstone } of deletions) {
-      this.#dropLive(list, old);
-      this.#addDead(list, tombstone);
+    const before = list.contents;
+    const after = new ListContents(before);
+    for (const [index, { old, tombstone }] of deletions.entries()) {
+      if (index > 0 && index % buriedAtOnce === 0) yield;
+      after.liveById.delete(old.id);
+      after.liveByTime.delete(old.lastModified);
+      after.dead.set(tombstone.id, tombstone);
+      after.deadByTime.set(tombstone.lastModified, tombstone);
     }
+    for (const { old } of deletions) before.live.delete(old.id);
+    list.contents = after;
     unit.record(() => {
-      for (const { old, tombstone } of deletions) {
-        this.#dropDead(list, tombstone);
-        this.#addLive(list, old);
-      }
+      for (const { old } of deletions) before.live.set(old.id, old);
+      list.contents = before;
     });
   }
 

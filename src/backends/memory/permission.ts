@@ -228,7 +228,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
-    return this.run(() => objectIds.forEach((objectId) => this.#revokeAll(objectId)));
+    return this.run(() => this.grants.removeObjects(objectIds, this.#unit));
   }
 
   deletePermissionsBelow(uri: string): Promise<void> {
@@ -241,14 +241,5 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
 
   #expelAll(principal: string): void {
     for (const userId of this.grants.usersOf(principal)) this.grants.expel(userId, principal, this.#unit);
-  }
-
-  #revokeAll(objectId: string): void {
-    const entries = [...(this.grants.entriesOf(objectId) ?? [])].map(
-      ([name, members]) => [name, [...members]] as const,
-    );
-    for (const [permission, principals] of entries) {
-      for (const principal of principals) this.grants.revoke(objectId, permission, principal, this.#unit);
-    }
   }
 }

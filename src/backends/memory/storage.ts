@@ -237,8 +237,9 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const deletions = entries.map((old, index): Deletion => {
       return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
     });
+    // Before anything else is changed: others may read meanwhile.
+    yield* this.table.bury(list, deletions, this.#unit);
     this.#advance(list, first + entries.length - 1);
-    this.table.bury(list, deletions, this.#unit);
     return { deletions, more };
   }
 

@@ -1,16 +1,19 @@
 // Deletes in the background what a cascade has detached: rows of lists and folders that nobody can reach any more. So
 // deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, by any number of
 // processes, restarts included.
-import type { Connection } from './connection.ts';
+import type { Connection, SqlValue } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 
 /** Rows deleted in one transaction. */
 const chunkRows = 5000;
+/** As how many rows a list or folder counts, empty ones included, since each takes some statements. */
+const rowsPerList = 50;
 
 interface Doomed {
   readonly table: string;
   readonly number: string;
-  readonly contents: readonly { readonly table: string; readonly key: string }[];
+  /** What is in it, and the rest of the primary key after parent and number. */
+  readonly contents: readonly { readonly table: string; readonly key: readonly string[] }[];
 }
 
 const doomed: readonly Doomed[] = [
@@ -18,14 +21,14 @@ const doomed: readonly Doomed[] = [
     table: 'coffer_doomed_lists',
     number: 'list',
     contents: [
-      { table: 'coffer_objects', key: 'id' },
-      { table: 'coffer_tombstones', key: 'id' },
+      { table: 'coffer_objects', key: ['id'] },
+      { table: 'coffer_tombstones', key: ['id'] },
     ],
   },
   {
     table: 'coffer_doomed_folders',
     number: 'folder',
-    contents: [{ table: 'coffer_entries', key: 'name, permission, principal_key' }],
+    contents: [{ table: 'coffer_entries', key: ['name', 'permission', 'principal_key'] }],
   },
 ];
 
@@ -34,8 +37,7 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.takeForUnit();
   try {
     await connection.run({ text: 'BEGIN' });
-    let more = false;
-    for (const kind of doomed) more ||= await deleteChunk(connection, kind);
+    const more = await deleteChunk(connection);
     await connection.run({ text: 'COMMIT' });
     connection.release();
     return more;
@@ -45,24 +47,64 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
   }
 }
 
-async function deleteChunk(connection: Connection, { table, number, contents }: Doomed): Promise<boolean> {
+/** Takes a list and a folder in turns: where small ones are deleted all day, neither may wait for the other to end. */
+async function deleteChunk(connection: Connection): Promise<boolean> {
+  let rows = 0;
+  let left = doomed;
+  while (left.length > 0 && rows < chunkRows) {
+    const found: Doomed[] = [];
+    for (const kind of left) {
+      const deleted = await deleteNext(connection, kind, Math.max(rowsPerList, chunkRows - rows));
+      if (deleted === undefined) continue;
+      rows += deleted + rowsPerList;
+      found.push(kind);
+    }
+    left = found;
+  }
+  return left.length > 0;
+}
+
+/** Deletes rows of one list or folder; returns how many, `undefined` when there is none that nobody else is deleting. */
+async function deleteNext(connection: Connection, kind: Doomed, most: number): Promise<number | undefined> {
+  const { table, number, contents } = kind;
   const found = await connection.run({
     text: `SELECT parent, ${number} FROM ${table} LIMIT 1 FOR UPDATE SKIP LOCKED`,
   });
   const [row] = found.rows;
-  if (row === undefined) return false;
+  if (row === undefined) return undefined;
   const key = [row[0]!, row[1]!];
+  let rows = 0;
   for (const content of contents) {
-    const isDoomed = `parent = $1 AND ${number} = $2`;
-    const { count } = await connection.run(
-      {
-        text: `DELETE FROM ${content.table} WHERE ${isDoomed} AND (${content.key}) IN
-          (SELECT ${content.key} FROM ${content.table} WHERE ${isDoomed} LIMIT ${chunkRows})`,
-      },
-      key,
-    );
-    if (count > 0) return true;
+    rows += await deleteContents(connection, number, content, key, most - rows);
+    if (rows >= most) return rows;
   }
   await connection.run({ text: `DELETE FROM ${table} WHERE parent = $1 AND ${number} = $2` }, key);
-  return true;
+  return rows;
+}
+
+/**
+ * Deletes rows of a table up to a bound that is looked up first: a statement that looks for them itself compares all with
+ * all where the database has no statistics yet.
+ */
+async function deleteContents(
+  connection: Connection,
+  number: string,
+  { table, key }: Doomed['contents'][number],
+  doomedKey: readonly SqlValue[],
+  most: number,
+): Promise<number> {
+  const isDoomed = `parent = $1 AND ${number} = $2`;
+  const columns = key.join(', ');
+  const { rows } = await connection.run(
+    { text: `SELECT ${columns} FROM ${table} WHERE ${isDoomed} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
+    [...doomedKey, most],
+  );
+  const [bound] = rows;
+  const end = key.map((_, n) => `$${n + 3}`).join(', ');
+  const isBefore = bound === undefined ? '' : ` AND (${columns}) < (${end})`;
+  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isDoomed}${isBefore}` }, [
+    ...doomedKey,
+    ...(bound ?? []),
+  ]);
+  return count;
 }

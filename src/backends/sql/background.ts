@@ -5,7 +5,7 @@ const pauseAfterFailureMs = 5000;
 
 export class Background {
   readonly #work: () => Promise<boolean>;
-  readonly #pauseMs: number;
+  readonly #pauseMs: () => number;
   #timer: NodeJS.Timeout | undefined;
   /** The step under way. */
   #step: Promise<void> | undefined;
@@ -13,8 +13,11 @@ export class Background {
   #calls = 0;
   #isStopped = false;
 
-  /** @param work does a step; answers whether more may be left */
-  constructor(work: () => Promise<boolean>, pauseMs: number = defaultPauseMs) {
+  /**
+   * @param work does a step; answers whether more may be left
+   * @param pauseMs how long to wait before the next one
+   */
+  constructor(work: () => Promise<boolean>, pauseMs: () => number = () => defaultPauseMs) {
     this.#work = work;
     this.#pauseMs = pauseMs;
   }
@@ -22,7 +25,7 @@ export class Background {
   /** Called when there may be something to do. */
   wake(): void {
     this.#calls++;
-    this.#schedule(this.#pauseMs);
+    this.#schedule(this.#pauseMs());
   }
 
   /** Stops for good, after the step under way. */
@@ -46,7 +49,7 @@ export class Background {
     let delayMs: number | undefined;
     const calls = this.#calls;
     try {
-      if ((await this.#work()) || this.#calls !== calls) delayMs = this.#pauseMs;
+      if ((await this.#work()) || this.#calls !== calls) delayMs = this.#pauseMs();
     } catch {
       // Whatever is wrong with the database shows in the requests; what is left stays and is tried again.
       delayMs = pauseAfterFailureMs;

@@ -42,9 +42,14 @@ export class Checkpoints {
     });
   }
 
+  /** Resolves when nothing is being moved any more. */
+  get ended(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
   /** Ends when nothing is being moved any more. The queue has to be closed before. */
   async close(): Promise<void> {
-    await this.#running;
+    await this.ended;
     await this.#thread.close();
   }
 

@@ -4,12 +4,16 @@ import { translateError } from './errors.ts';
 import { Changes } from './memory.ts';
 
 export class CommitGroup {
-  /** Settles when the group is known to be durable, or known to be lost. */
+  /** Settles when the group is known to be durable, or known to be lost; where nobody asks for that, when it is committed. */
   readonly outcome: Promise<void>;
   readonly startedAt: number;
   /** What its units have changed, those that were rolled back included. */
   readonly changes = new Changes();
   units = 0;
+  /** Whether any of them is told that its writes are durable. */
+  mustLast = false;
+  /** How long COMMIT has kept everybody waiting, the flush not included. */
+  commitMs = 0;
   /** Why the group can no longer be committed. */
   failure: BackendUnavailable | undefined;
   #resolve!: () => void;

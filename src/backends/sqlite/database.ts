@@ -32,8 +32,6 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
 }
 
 const defaultMemoryBytes = 33_554_432;
-/** Between two chunks: others have the writer, and a processor, for longer than the reaper has. */
-const reapingPauseMs = 15;
 
 export interface SqliteDatabase extends Database {
   readonly path: string;
@@ -109,9 +107,12 @@ interface Parts {
 }
 
 function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
-  const reaper = new Reaper(queue);
+  const reaper = new Reaper(queue, checkpoints);
   const loneWrites = new LoneWrites(queue, clock);
-  const reaping = new Background(() => reaper.reapChunk(), reapingPauseMs);
+  const reaping = new Background(
+    () => reaper.reapChunk(),
+    () => reaper.pauseMs,
+  );
   if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 

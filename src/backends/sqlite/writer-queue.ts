@@ -29,13 +29,19 @@ export interface CommitHooks {
   readonly settled?: (changes: Changes) => void;
 }
 
-/** `background` work is let through when nothing else waits, or after so many turns of others. */
+/**
+ * `background` work is let through when nothing else waits, or after so many turns of others. It can be done again, so it is
+ * answered when it is committed, and need not be durable then.
+ */
 export type Priority = 'normal' | 'background';
 const turnsBeforeBackground = 50;
+/** Background work of which COMMIT took so long is flushed by itself: else the next unit would wait for all of it. */
+const longestUnflushedMs = 10;
 const firstRetryMs = 5;
 const longestRetryMs = 100;
 
 interface Waiter {
+  readonly priority: Priority;
   readonly resolve: (unit: WriterUnit) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -62,6 +68,11 @@ export class WriterUnit implements Transaction {
   /** Where the unit notes what it is going to change. */
   get changes(): Changes {
     return this.#group.changes;
+  }
+
+  /** How long the COMMIT of its group has kept everybody waiting; known once `commit` has resolved. */
+  get commitMs(): number {
+    return this.#group.commitMs;
   }
 
   /** Runs one operation on the writer connection, as part of this unit. */
@@ -115,6 +126,8 @@ export class WriterQueue {
   #retry: NodeJS.Timeout | undefined;
   #commit: NodeJS.Immediate | undefined;
   #isFlushing = false;
+  /** How long COMMIT took since the last flush. */
+  #unflushedMs = 0;
   /** Set for good when a flush has failed: SQLite counts on what may not be on the disk. */
   #broken: BackendUnavailable | undefined;
   /** What waits for the end of the group. */
@@ -142,7 +155,7 @@ export class WriterQueue {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      this.#waiting[priority].push({ resolve, reject });
+      this.#waiting[priority].push({ priority, resolve, reject });
       this.#advance();
     });
   }
@@ -236,7 +249,9 @@ export class WriterQueue {
       this.#advance();
     });
     this.#current = unit;
-    this.#nextWaiter().resolve(unit);
+    const { priority, resolve } = this.#nextWaiter();
+    if (priority === 'normal') group.mustLast = true;
+    resolve(unit);
   }
 
   #openGroup(attempt = 0, startedAt: number = performance.now()): void {
@@ -280,19 +295,24 @@ export class WriterQueue {
     try {
       if (group.failure === undefined) {
         this.#hooks.before?.();
+        const startedAt = performance.now();
         this.#connection.run('COMMIT');
+        group.commitMs = performance.now() - startedAt;
         this.#hooks.done?.();
       }
     } catch (error) {
       group.fail(error);
     }
     if (group.failure !== undefined) this.#rollBack();
-    if (group.failure !== undefined || this.#hooks.flush === undefined) this.#settle(group);
+    this.#unflushedMs += group.commitMs;
+    const isFlushDue = group.mustLast || this.#unflushedMs >= longestUnflushedMs;
+    if (group.failure !== undefined || !isFlushDue || this.#hooks.flush === undefined) this.#settle(group);
     else this.#flushThrough(group, this.#hooks.flush);
   }
 
   #flushThrough(group: CommitGroup, flush: () => Promise<void>): void {
     this.#isFlushing = true;
+    this.#unflushedMs = 0;
     void flush()
       .then(
         () => this.#settle(group),

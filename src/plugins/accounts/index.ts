@@ -80,7 +80,7 @@ function temporaryPasswords({ settings, cache }: PluginHost): OneTimeTexts | und
   return new OneTimeTexts(cache, settings.get('userid_hmac_secret'), 'reset-password', ttlSeconds);
 }
 
-function createValidation({ settings, cache, mailer }: PluginHost, temporary: OneTimeTexts): Validation {
+function createValidation({ settings, cache, mailer, logger }: PluginHost, temporary: OneTimeTexts): Validation {
   const secret = settings.get('userid_hmac_secret');
   const keySeconds = settings.get('account_validation.validation_key_cache_ttl_seconds');
   return new Validation({
@@ -107,5 +107,6 @@ function createValidation({ settings, cache, mailer }: PluginHost, temporary: On
     cache,
     secret,
     mailer,
+    logger,
   });
 }

@@ -1,15 +1,17 @@
 // Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
+import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
-import { formatEntry } from '../../core/objects/stored.ts';
+import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/ownership.ts';
 import type { ResourceAction } from '../../engine/resource-action.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
+import type { Session } from '../../engine/session.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
 import { digest, type OneTimeTexts } from './account-cache.ts';
@@ -27,6 +29,7 @@ export interface ValidationOptions {
   readonly cache: CacheBackend;
   readonly secret: string;
   readonly mailer: Mailer;
+  readonly logger: Logger;
 }
 
 const anHour = 3600;
@@ -99,25 +102,42 @@ export class Validation {
     return { status: 200, headers: timestampHeaders(object.lastModified), body };
   }
 
-  /** Whether there is such an account can be told neither from the answer nor from the time it takes. */
+  /**
+   * Whether there is such an account can be told neither from the answer nor from the time it takes: nobody looks before the
+   * answer is on its way.
+   */
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
-    const { addressForm, temporary } = this.#options;
+    const { addressForm } = this.#options;
     const mailContext = readMailContext(scope);
     const id = objectId(scope);
     if (!addressForm.test(id) || !scope.kind.ids.match(id)) {
       throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
     }
-    const account = await context.session.reader.storage.get(list, id);
     if (await this.#mayReset(id, context.request.clientAddress)) {
-      // The account without a name stands in for those that do not exist.
-      const password = await temporary.issue(account === undefined ? '' : id);
-      if (account !== undefined) {
-        const attributes = { ...account.attributes, ...mailContext };
-        this.#post('reset', id, attributes, { 'reset-password': password });
-      }
+      const { session } = context;
+      session.afterCommit(() => {
+        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext }));
+      });
     }
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
+  }
+
+  /** Sends a temporary password, if there is such an account. */
+  async #mailPassword(
+    session: Session,
+    list: ListKey,
+    { id, mailContext }: { readonly id: string; readonly mailContext: JsonObject },
+  ): Promise<void> {
+    const { temporary, logger } = this.#options;
+    try {
+      const account = await session.reader.storage.get(list, id);
+      if (account === undefined) return;
+      const password = await temporary.issue(id);
+      this.#post('reset', id, { ...account.attributes, ...mailContext }, { 'reset-password': password });
+    } catch (error) {
+      logger.error({ err: error }, 'A temporary password could not be sent');
+    }
   }
 
   /** Counts requests by their sender, then mails by their recipient. */

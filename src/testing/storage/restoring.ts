@@ -241,7 +241,7 @@ const restoring: readonly StorageCase[] = [
       ['c', 3, '{"n":"é\\u001e"}'],
       ['d', 4, undefined],
     ]);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, live: 2, dead: 2 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 2, dead: 2 });
   }),
   storageCase('where entries are wrongly said to be new, none is restored or all are', async (probe) => {
     const before = { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3)] };
@@ -256,7 +256,7 @@ const restoring: readonly StorageCase[] = [
       ['c', 7, undefined],
       ['new', 4, '{}'],
     ]);
-    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 20, live: 2, dead: 2 });
+    assert.deepEqual(await stateOf(probe), { ...records, timestamp: 20, horizon: 0, live: 2, dead: 2 });
   }),
   storageCase('a unit of work sees what it restored', async (probe) => {
     await probe.unit(async (writer) => {

@@ -110,6 +110,84 @@ describe('long reads of the memory backend', () => {
   });
 });
 
+describe('deletions of very many objects', () => {
+  const all: PageQuery = { filters: [], sort: sortBy('-last_modified'), limit: count };
+  const live = entries.filter((entry) => !isTombstone(entry)).length;
+
+  it('let others read meanwhile, as if nothing had happened until all of it has', async () => {
+    await inRolledBackUnit(database, async (transaction) => {
+      let isDone = false;
+      const deletion = storage
+        .writer(transaction)
+        .deleteAll(list, all)
+        .finally(() => (isDone = true));
+      let reads = 0;
+      while (!isDone) {
+        await pause();
+        // The last read begins when all is done and waits for the end of the unit.
+        if (isDone) break;
+        const [total, page] = await Promise.all([
+          storage.reader.countAll(list, { filters: [] }),
+          storage.reader.listAll(list, { ...all, limit: 1 }),
+        ]);
+        expect(total).toBe(live);
+        expect(page.timestamp).toBe(count);
+        reads++;
+      }
+      expect(reads).toBeGreaterThan(5);
+      expect((await deletion).deletions).toHaveLength(live);
+    });
+  });
+
+  it('leave nothing behind when they are undone, whatever else the unit has done', async () => {
+    const everything: PageQuery = { ...all, includeDeleted: true };
+    const before = await storage.reader.listAll(list, everything);
+    const [{ id }] = before.entries as [StoredEntry];
+    await inRolledBackUnit(database, async (transaction) => {
+      const writer = storage.writer(transaction);
+      await writer.create(list, 'created before', '{}');
+      const { deletions } = await writer.deleteAll(list, all);
+      expect(deletions).toHaveLength(live + 1);
+      expect(await writer.get(list, deletions[0]!.old.id)).toBeUndefined();
+      expect(await writer.countAll(list, { filters: [] })).toBe(0);
+      expect(await writer.countAll(list, { filters: [], includeDeleted: true })).toBe(count + 1);
+      await writer.update(list, id, '{"again":true}');
+      await writer.purgeDeleted();
+    });
+    const after = await storage.reader.listAll(list, everything);
+    expect(after).toEqual(before);
+    for (const entry of before.entries.slice(0, 50)) {
+      expect(await storage.reader.get(list, entry.id)).toEqual(isTombstone(entry) ? undefined : entry);
+    }
+  });
+
+  it('take the entries of the objects away, and give them back when they are undone', async () => {
+    const uris = ['1', '2', '3'].map((id) => `/buckets/z/collections/y/records/${id}`);
+    const both = { read: ['alice', 'bob'], write: ['alice'] };
+    await inUnit(database, async (transaction) => {
+      const writer = permission.writer(transaction);
+      for (const uri of uris.slice(0, 2)) await writer.replaceObjectPermissions(uri, both);
+      await writer.replaceObjectPermissions(uris[2]!, { read: ['bob'] });
+    });
+    const accessible = async (who: string): Promise<readonly string[]> => [
+      ...(await permission.reader.getAccessibleObjects([who])).keys(),
+    ];
+    await inRolledBackUnit(database, async (transaction) => {
+      const writer = permission.writer(transaction);
+      await writer.deleteObjectPermissions([...uris, uris[0]!, '/buckets/none']);
+      expect(await writer.getAccessibleObjects(['alice', 'bob'])).toEqual(new Map());
+      await writer.addPrincipalToAce(uris[0]!, 'write', 'tom');
+    });
+    for (const uri of uris.slice(0, 2)) expect(await permission.reader.getObjectPermissions(uri)).toEqual(both);
+    expect(await accessible('tom')).toEqual([]);
+    expect((await accessible('bob')).toSorted()).toEqual(uris);
+    await inUnit(database, (transaction) => permission.writer(transaction).deleteObjectPermissions(uris.slice(0, 2)));
+    expect(await accessible('alice')).toEqual([]);
+    expect(await accessible('bob')).toEqual([uris[2]]);
+    await inUnit(database, (transaction) => permission.writer(transaction).deleteObjectPermissions(uris));
+  });
+});
+
 describe('entries below an object', () => {
   const below = '/buckets/x/collections/y/records';
   const grant = (objectId: string): Promise<void> =>

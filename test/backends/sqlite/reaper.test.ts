@@ -1,4 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { Reaper } from '../../../src/backends/sqlite/reaper.ts';
+import { WriterQueue } from '../../../src/backends/sqlite/writer-queue.ts';
 import { openConnection, openTestDatabase, records, type TestDatabase } from './temporary.ts';
 
 const other = { kind: 'record', parent: '/buckets/other/collections/c' };
@@ -84,6 +87,40 @@ describe('the reaper', () => {
     await fill(test, 700);
     await deleteBucket(test);
     await expect.poll(() => rowCounts(test.path), { timeout: 10_000 }).toEqual(onlyKept);
+  });
+
+  it('adds nothing to the log while that is being moved, because writers wait for what is added', async () => {
+    const test = await openTestDatabase();
+    await fill(test, 20);
+    await deleteBucket(test);
+    await test.database.close();
+    const queue = new WriterQueue(openConnection(test.path));
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const chunk = new Reaper(queue, { ended }).reapChunk();
+    await nextTurn();
+    expect(rowCounts(test.path).objects).toBe(11);
+    end();
+    // So few go in one chunk, the list and the folder themselves included.
+    expect(await chunk).toBe(false);
+    expect(rowCounts(test.path)).toEqual(onlyKept);
+    await queue.close();
+  });
+
+  it('deletes folders while a long list is not gone yet', async () => {
+    const test = await openTestDatabase();
+    await fill(test, 4);
+    await test.unit(async (storage) => {
+      for (let n = 0; n < 1000; n++) await storage.create(records, `more${n}`, '{}');
+    });
+    await deleteBucket(test);
+    await test.database.close();
+    const queue = new WriterQueue(openConnection(test.path));
+    expect(await new Reaper(queue, { ended: Promise.resolve() }).reapChunk()).toBe(true);
+    expect(rowCounts(test.path)).toMatchObject({ doomed_lists: 1, doomed_folders: 0, entries: 1 });
+    await queue.close();
   });
 
   it('has nothing to do when the cascade was rolled back', async () => {

@@ -374,8 +374,8 @@ describe('selection from a long list', () => {
     await fill(test, records, longEntries(5000));
     const connection = openConnection(test.path);
     const list = findList(connection, records)!;
-    const firstStep = (filter: Filter, limit: number): boolean =>
-      selectPage(connection, list, { filters: [filter], sort: byTime, limit }, false).next().done === true;
+    const firstStep = (only: Filter, limit: number): boolean =>
+      selectPage(connection, list, { filters: [only], sort: byTime, limit }, false).next().done === true;
     const common: Filter = { field: parseField('n'), operator: 'lt', value: 10 };
     const rare: Filter = { field: parseField('n'), operator: 'eq', value: 1000 };
     expect(firstStep(common, 5)).toBe(true);

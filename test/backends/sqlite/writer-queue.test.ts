@@ -336,6 +336,57 @@ describe('a group that has to be flushed', () => {
     await queue.close();
   });
 
+  it('is not waited for by background work, which can be done again', async () => {
+    const { flush, flushes } = slowDisk();
+    const { queue, committed } = await openQueue({}, { flush });
+    const unit = await queue.begin('background');
+    insert(unit, 1);
+    await unit.commit();
+    expect(committed()).toEqual([1]);
+    expect(flushes).toHaveLength(0);
+  });
+
+  it('is waited for by background work that shares the group of others, and settles what was not flushed before', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue, committed } = await openQueue({}, { flush });
+    const alone = await queue.begin('background');
+    insert(alone, 1);
+    await alone.commit();
+    const unit = await queue.begin();
+    insert(unit, 2);
+    const waiting = queue.begin('background');
+    const answer = unit.commit();
+    const background = await waiting;
+    insert(background, 3);
+    let isAnswered = false;
+    const both = Promise.all([answer, background.commit()]).then(() => (isAnswered = true));
+    await begun(1);
+    await turnOfEventLoop();
+    expect(committed()).toEqual([1, 2, 3]);
+    expect(isAnswered).toBe(false);
+    flushes[0]!.resolve();
+    await both;
+  });
+
+  it('comes by itself when much background work has not been flushed', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue } = await openQueue({}, { flush });
+    const many = JSON.stringify(Array.from({ length: 20_000 }, () => null));
+    let isFlushing = false;
+    const flushing = begun(1).then(() => {
+      isFlushing = true;
+      flushes[0]!.resolve();
+    });
+    while (!isFlushing) {
+      const unit = await queue.begin('background');
+      unit.run('storage', (connection) => connection.run('INSERT INTO items (n) SELECT NULL FROM json_each(?)', many));
+      await unit.commit();
+      expect(unit.commitMs).toBeGreaterThan(0);
+    }
+    await flushing;
+    expect(flushes).toHaveLength(1);
+  });
+
   it('is waited for when the queue is closed', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue } = await openQueue({}, { flush });

@@ -1,0 +1,118 @@
+// What do others notice while four clients do the most expensive things that they are allowed to, as fast as they can?
+// Others read and write in another bucket. No limits are set, so nothing but the service itself protects them.
+import { headers, send } from './lib/client.mjs';
+import { attributes, bucket, records } from './lib/data.mjs';
+import { formatCount, formatMs } from './lib/rows.mjs';
+import { visitDuring } from './lib/visitor.mjs';
+
+export const title = 'others beside one who burns resources';
+const clients = 4;
+const other = '/v1/buckets/other/collections/list';
+const list = `/v1${records}`;
+const shared = `/v1${bucket}/collections/shared`;
+const body = JSON.stringify({ data: attributes(1) });
+/** Entries of the history are written so many at a time. */
+const entries = 25;
+/** As many as a permission may have unless `max_principals` says otherwise. */
+const mostPrincipals = 10_000;
+
+/**
+ * @typedef {import('./lib/load.mjs').Request} Request
+ * @typedef {{ name: string, requests: Request[] }} Attack
+ */
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
+export async function* run(bench) {
+  const { isShort, seconds } = bench.size;
+  const size = isShort ? 2000 : 100_000;
+  for (const backend of bench.among('sqlite', 'postgresql')) {
+    const program = await bench.server(backend, { records: size }, { settings: { includes: 'history' } });
+    for (const { name, requests } of await attacksOn(program.url, size)) {
+      const asked = [{ path: other }, { method: 'POST', path: `${other}/records`, body }];
+      const visit = { url: program.url, headers, requests: asked, expected: [200, 201], everyMs: 10 };
+      const quietSeconds = isShort ? 0.2 : seconds;
+      const { quiet, busy, result } = await visitDuring(visit, quietSeconds, async () => {
+        const until = performance.now() + quietSeconds * 2000;
+        const burnt = Array.from({ length: clients }, (_, n) => burn(program.url, requests, until, n));
+        return (await Promise.all(burnt)).reduce((sum, count) => sum + count, 0);
+      });
+      yield {
+        question: `${title}: ${name}, p99`,
+        backend,
+        ours: `${formatMs(busy.p99)} ms, longest ${formatMs(busy.max)} ms`,
+        beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
+        value: busy.p99,
+        unit: 'ms',
+        target: { atMost: 100 },
+        latency: busy,
+        remark: `${clients} clients, ${formatCount(result / (quietSeconds * 2))} of their requests a second`,
+      };
+    }
+    await bench.stop(program);
+  }
+}
+
+/**
+ * Makes what the attacks need.
+ *
+ * @param {string} url
+ * @param {number} size records in the list
+ * @returns {Promise<Attack[]>}
+ */
+export async function attacksOn(url, size) {
+  const { headers: first } = await send(url, { path: `${list}?_sort=count&_limit=${size / 2}` });
+  const deep = new URL(String(first.get('next-page')));
+  const count = Math.min(size, mostPrincipals);
+  const principals = Array.from({ length: count }, (_, n) => `basicauth:${n.toString(16).padStart(64, '0')}`);
+  const share = { method: 'PUT', path: shared, body: JSON.stringify({ permissions: { read: principals } }) };
+  await send(url, share);
+  for (let n = 0; n < size / 5; n += entries) await send(url, changes(n));
+  return [
+    { name: 'a filter that matches nothing', requests: [{ path: `${list}?like_text=*a*b*c*` }] },
+    { name: 'a sort by fields', requests: [{ path: `${list}?_sort=title,-count&_limit=100` }] },
+    {
+      name: 'a page in the middle of a sort',
+      requests: [{ path: deep.pathname + deep.search.replace(/_limit=\d+/, '_limit=100') }],
+    },
+    { name: `an object with ${formatCount(count)} principals, read`, requests: [{ path: shared }] },
+    { name: `an object with ${formatCount(count)} principals, written`, requests: [share] },
+    {
+      name: `a filter on a history of ${formatCount(size / 5)}`,
+      requests: [{ path: `/v1${bucket}/history?like_uri=*none*` }],
+    },
+  ];
+}
+
+/** A batch of changes to a few records. @param {number} from @returns {Request} */
+function changes(from) {
+  const requests = Array.from({ length: entries }, (_, n) => ({
+    method: 'PUT',
+    path: `${bucket}/collections/list/records/changed${n}`,
+    body: { data: attributes(from + n) },
+  }));
+  return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) };
+}
+
+/**
+ * Asks until it is time.
+ *
+ * @param {string} url
+ * @param {Request[]} requests
+ * @param {number} until
+ * @param {number} turn where it begins
+ * @returns {Promise<number>} how many were answered
+ */
+async function burn(url, requests, until, turn) {
+  let answered = 0;
+  while (performance.now() < until) {
+    const request = requests[(turn + answered) % requests.length];
+    if (request === undefined) throw new Error('nothing to ask');
+    try {
+      await send(url, request);
+      answered++;
+    } catch {
+      // To be refused when it is too much is what the service is there for; the visitor may not be.
+    }
+  }
+  return answered;
+}
