@@ -11,12 +11,13 @@ import { mutants } from './mutants.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-const usage = `Usage: npm run prove:mutants [-- --only TEXT] [-- --seconds N] [-- --seed S]
+const usage = `Usage: npm run prove:mutants [-- --only TEXT] [-- --part K/N] [-- --seconds N] [-- --seed S]
 
 Plants faults in a copy of the source, and runs the model against it until it notices.
 
 Options
   --only TEXT   only those whose name holds the text
+  --part K/N    every Nth of them from the Kth, for several runs at the same time
   --seconds N   for how long to search at most, for each (60)
   --seed S      of the histories (1)
   --help        show this text`;
@@ -66,6 +67,7 @@ function main() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', default: '' },
+      part: { type: 'string', default: '1/1' },
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string', default: '1' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -82,7 +84,9 @@ function main() {
     }
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
     writeFileSync(path.join(folder, 'vitest.mutants.mjs'), config);
-    const chosen = mutants.filter(({ name }) => name.includes(values.only));
+    const [first = 1, step = 1] = values.part.split('/').map(Number);
+    const named = mutants.filter(({ name }) => name.includes(values.only));
+    const chosen = named.filter((_, index) => index % step === first - 1);
     let survivors = 0;
     console.log('| Planted fault | Backend | Caught by | Seconds |\n|---|---|---|---|');
     for (const mutant of chosen) {

@@ -19,6 +19,7 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
     explicitPermissions: settings.get('explicit_permissions'),
     isReadonly: settings.get('readonly'),
     maxIdLength: settings.get('max_id_length'),
+    maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),

@@ -147,6 +147,7 @@ export async function assemble(
   };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
+    maxPrincipals: settings.get('max_principals'),
     validatesSchemas: settings.get('experimental_collection_schema_validation'),
   };
   const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');

@@ -16,6 +16,8 @@ export interface EngineOptions {
   readonly isReadonly: boolean;
   /** Longest id accepted, in characters; 0: no limit. */
   readonly maxIdLength: number;
+  /** Most principals that a permission of an object may name; 0: no limit. */
+  readonly maxPrincipals: number;
   /** Longest JSON text that the attributes of an object may have. */
   readonly maxObjectChars: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */

@@ -7,7 +7,7 @@ import type { Writer } from '../engine/session.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): ResourceKind {
+export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
   return {
     name: 'group',
     path: '/buckets/{bucket_id}/groups',
@@ -29,7 +29,7 @@ export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): 
         ],
       },
     },
-    checkAttributes: checkMembers,
+    checkAttributes: (attributes, complain) => checkMembers(attributes, complain, maxPrincipals),
     ...(validatesSchemas ? { beforeWrite: validateByBucket('group:schema') } : {}),
     cacheSeconds: () => Promise.resolve(cacheSeconds('group_cache_expires_seconds')),
     afterChange: updateMemberships,
@@ -39,7 +39,7 @@ export function groupKind({ cacheSeconds, validatesSchemas }: ResourceOptions): 
 /** Faults told of one list; with a million of them the answer would be larger than the request. */
 const maxFaults = 100;
 
-function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
+function checkMembers(attributes: JsonObject, complain: Complain, most: number): JsonObject {
   const members = getKey(attributes, 'members');
   if (members === undefined) {
     const completed: MutableJsonObject = { ...attributes };
@@ -55,6 +55,8 @@ function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
       complain(`members.${index}`, fault);
       if (++faults === maxFaults) break;
     }
+    const { length } = members;
+    if (faults === 0 && most > 0 && length > most) complain('members', `${length} members are more than ${most}`);
   }
   return attributes;
 }

@@ -102,18 +102,25 @@ async function timed(
   request: FuzzRequest,
   label: string,
 ): Promise<{ readonly response: TestResponse; readonly milliseconds: number }> {
-  const { user, method, path, headers, body } = request;
-  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const started = performance.now() - starvedMs();
-  const sending = service.request(method, toBytes(path), {
+  const response = await send(service, request)
+    // A connection that nobody used for seconds may be closed at the moment when it is used again.
+    .catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' ? send(service, request) : Promise.reject(error),
+    )
+    .catch((cause: unknown) => {
+      throw new Error(`${label}\nno answer`, { cause });
+    });
+  return { response, milliseconds: performance.now() - starvedMs() - started };
+}
+
+function send(service: TestService, { user, method, path, headers, body }: FuzzRequest): Promise<TestResponse> {
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return service.request(method, toBytes(path), {
     ...(user === undefined ? {} : { auth: user }),
     headers: body === undefined || hasType ? headers : { 'Content-Type': 'application/json', ...headers },
     ...(body === undefined || method === 'TRACE' ? {} : { raw: body }),
   });
-  const response = await sending.catch((cause: unknown) => {
-    throw new Error(`${label}\nno answer`, { cause });
-  });
-  return { response, milliseconds: performance.now() - starvedMs() - started };
 }
 
 /** Reads back what the answer acknowledges, before anybody else writes. */

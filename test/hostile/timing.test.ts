@@ -32,9 +32,9 @@ type Guess = (n: number) => Promise<unknown>;
 async function expectAlike(what: string, { samples, most }: Size, first: Guess, second: Guess): Promise<void> {
   const times: readonly [number[], number[]] = [[], []];
   const measure = async (which: 0 | 1, n: number): Promise<void> => {
-    const start = process.hrtime.bigint();
+    const startedAt = process.hrtime.bigint();
     await (which === 0 ? first : second)(n);
-    times[which].push(Number(process.hrtime.bigint() - start));
+    times[which].push(Number(process.hrtime.bigint() - startedAt));
     // What the answer has left to do is done before the next one is timed.
     await new Promise(setImmediate);
   };

@@ -57,8 +57,44 @@ describeScenarios(
       status: 400,
       errno: 107,
     },
+    {
+      name: 'As many principals as allowed are fine, whoever writes among them.',
+      given: ['collection'],
+      request: 'PUT {R}/x {"permissions":{"read":["a:a","a:b","a:c"],"write":["a:a","a:b"]}}',
+      status: 201,
+    },
+    {
+      name: 'More principals are refused.',
+      given: ['collection'],
+      request: 'PUT {R}/x {"permissions":{"read":["a:a","a:b","a:c","a:d"]}}',
+      issues: [['body', 'permissions.read']],
+    },
+    {
+      name: 'More principals are refused when a patch adds the last.',
+      given: ['record'],
+      request: 'PATCH {R}/r {"permissions":{"read":["a:a","a:b","a:c","a:d"]}}',
+      issues: [['body', 'permissions.read']],
+    },
+    {
+      name: 'More principals are refused in a posted object.',
+      given: ['collection'],
+      request: 'POST {R} {"permissions":{"write":["a:a","a:b","a:c"]}}',
+      issues: [['body', 'permissions.write']],
+    },
+    {
+      name: 'As many members as allowed are fine.',
+      given: ['bucket'],
+      request: 'PUT {B}/groups/g {"data":{"members":["a:a","a:b","a:c"]}}',
+      status: 201,
+    },
+    {
+      name: 'More members are refused.',
+      given: ['bucket'],
+      request: 'PUT {B}/groups/g {"data":{"members":["a:a","a:b","a:c","a:d"]}}',
+      issues: [['body', 'data.members']],
+    },
   ],
-  { settings: { max_id_length: '40', max_filters: '2', max_json_depth: '5' } },
+  { settings: { max_id_length: '40', max_filters: '2', max_json_depth: '5', max_principals: '3' } },
 );
 
 describeScenarios(

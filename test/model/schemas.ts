@@ -136,7 +136,7 @@ function schemaIn({ store }: Turn, uri: string, name: string): JsonMap | undefin
 
 function requireValid({ hint }: Turn, schema: JsonMap | undefined, data: JsonMap, internal: readonly string[]): void {
   if (schema === undefined) return;
-  const hidden = [...internal, ...(isKnown(member(schema, 'properties'), 'id') ? [] : ['id'])];
+  const hidden = ['last_modified', ...internal, ...(isKnown(member(schema, 'properties'), 'id') ? [] : ['id'])];
   const visible = Object.fromEntries(Object.entries(data).filter(([name]) => !hidden.includes(name)));
   const required = member(schema, 'required');
   const asked = isList(required)

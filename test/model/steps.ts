@@ -1,7 +1,10 @@
 // Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
 import fc from 'fast-check';
-import { bodyFor, content, idFor, shares, time, values } from './bodies.ts';
+import { defaults, handover, rebirth, severalOf } from './batches.ts';
+import { bodyFor, content, idFor, rarely, shares, time, values } from './bodies.ts';
+import { anyBurst } from './bursts.ts';
 import type { Json, JsonMap } from './json.ts';
+import { conditions } from './headers.ts';
 import { placeOf } from './places.ts';
 import { filter, historyFilter, permissionsFilter, query } from './queries.ts';
 import { endOfTime } from './snapshots.ts';
@@ -27,32 +30,6 @@ const listPath = fc.oneof(
       .map(([id, collection]) => `/buckets/${id}/collections/${collection}/records`),
   },
 );
-function conditions(likely: string): fc.Arbitrary<Readonly<Record<string, string>>> {
-  return fc.oneof(
-    { weight: 8, arbitrary: fc.constant({}) },
-    {
-      weight: 4,
-      arbitrary: fc
-        .tuple(
-          fc.constantFrom('if-match', 'if-none-match'),
-          fc.constantFrom(
-            ...[1, 2, 3, 4, 5].map(() => likely),
-            '"{clock}"',
-            '"{clock}"',
-            '"{gone}"',
-            '"{gone}"',
-            '*',
-            '*',
-            '"{now}"',
-            '12',
-            'W/"1"',
-          ),
-        )
-        .map(([name, value]) => ({ [name]: value })),
-    },
-  );
-}
-
 const object: fc.Arbitrary<Sketch> = fc
   .record({
     list: listPath,
@@ -72,7 +49,7 @@ const object: fc.Arbitrary<Sketch> = fc
         ),
       },
     ),
-    fields: fc.option(fc.constantFrom('n', 'o.k', 's,n', 'id', ''), { freq: 5, nil: undefined }),
+    fields: rarely(fc.constantFrom('n', 'o.k', 's,n', 'id', '')),
   })
   .map(({ list, id, verb, content: given, headers, type, operations, given: value, query: times, fields }) => {
     const { kind } = placeOf(list)!;
@@ -185,55 +162,6 @@ function oneRequest({ hasAttachments }: World): fc.Arbitrary<Sketch> {
   );
 }
 
-/** Something is deleted and made again, without what was in it, and shared with a group that has lost its members. */
-const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
-  .constantFrom('/buckets/b', '/buckets/b', '/buckets/b/collections/c', '/buckets/b/groups/g')
-  .map((path) => {
-    const body = { permissions: { read: ['/buckets/b/groups/g'] } };
-    const inside = path === '/buckets/b' ? ['groups/g', 'collections/c'] : [];
-    return [
-      { method: 'DELETE', path },
-      { method: 'PUT', path, body },
-      ...inside.map((name) => ({ method: 'PUT', path: `${path}/${name}` })),
-    ];
-  });
-
-/** A group gets other members, and the same batch goes on: for its sender nothing has changed yet. */
-const handover: fc.Arbitrary<readonly Sketch[]> = fc
-  .constantFrom<readonly string[]>([], ['{ann}'], ['{ben}'], ['{ben}', '{cat}'], ['system.Authenticated'])
-  .map((members) => [
-    { method: 'PATCH', path: '/buckets/b/groups/g', body: { data: { members } } },
-    { method: 'GET', path: '/permissions' },
-    { method: 'GET', path: '/buckets/b/collections/c/records' },
-    { method: 'GET', path: '/buckets/b/collections/c/records/r' },
-    { method: 'PATCH', path: '/buckets/b/collections/c/records/s', body: { data: { n: 1 } } },
-  ]);
-
-const defaults = fc.constantFrom<JsonMap>(
-  { method: 'PUT' },
-  { path: '/buckets/b/collections/c/records/r' },
-  { headers: { 'if-none-match': '*' } },
-  { headers: { 'If-Match': '*', 'response-behavior': 'light' }, method: 'PATCH' },
-  { body: { data: { n: 1, o: { k: 1 } } } },
-  { body: { permissions: { read: ['{ben}'] } } },
-  { path: '/v1/buckets/b/groups/g', body: { data: { members: ['{ben}'] } } },
-  { method: 'FLY' },
-  { path: 'b', more: 1 },
-  { headers: { a: 1 } },
-  { body: 'x' },
-);
-
-/** Some in the name of others. */
-function severalOf(one: fc.Arbitrary<Sketch>): fc.Arbitrary<readonly Sketch[]> {
-  const named = fc
-    .tuple(one, fc.option(fc.constantFrom('ann', 'ben', 'cat', 'nobody'), { freq: 1, nil: undefined }))
-    .map(([sketch, as]): Sketch => (as === undefined ? sketch : { ...sketch, as }));
-  return fc.oneof(
-    { weight: 2, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },
-    { weight: 1, arbitrary: fc.array(named, { minLength: 1, maxLength: 5 }) },
-  );
-}
-
 function anyStep(world: World): fc.Arbitrary<Step> {
   const one = oneRequest(world);
   return fc.record({
@@ -246,46 +174,9 @@ function anyStep(world: World): fc.Arbitrary<Step> {
       { weight: 2, arbitrary: fc.nat(5) },
       { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
     ),
-    defaults: fc.option(defaults, { freq: 5, nil: undefined }),
+    defaults: rarely(defaults),
   });
 }
-
-const records = '/buckets/b/collections/c/records';
-
-/** A write to one list by its owner, who stays that: the order of such writes is all that their answers depend on. */
-const ordered: fc.Arbitrary<Sketch> = fc
-  .tuple(
-    fc.constantFrom('PUT', 'PUT', 'PATCH', 'POST', 'DELETE', 'DELETE /'),
-    fc.constantFrom('r', 's', 'r_', 'rx'),
-    fc.dictionary(fc.constantFrom('n', 's'), values, { maxKeys: 2 }),
-    fc.option(time, { freq: 3, nil: undefined }),
-    conditions('"{object}"'),
-  )
-  .map(([method, id, attributes, at, headers]) => {
-    if (method === 'DELETE /') return { method: 'DELETE', path: records, query: [['_limit', '2']] };
-    if (method === 'DELETE') return { method, path: `${records}/${id}`, headers };
-    const data = { ...attributes, ...(at === undefined ? {} : { last_modified: at }) };
-    const isPost = method === 'POST';
-    return {
-      method,
-      path: isPost ? records : `${records}/${id}`,
-      headers,
-      body: { data: isPost ? { ...data, id } : data },
-    };
-  });
-
-/** Some at the same time, so few that every order in which they may have been done can be tried. */
-const burst: fc.Arbitrary<Burst> = fc
-  .array(
-    fc.record({
-      user: fc.constant('ann'),
-      door: fc.constantFrom('inside' as const, 'http' as const),
-      advance: fc.constant(0),
-      send: fc.oneof(ordered, fc.array(ordered, { minLength: 2, maxLength: 3 })),
-    }),
-    { minLength: 2, maxLength: 4 },
-  )
-  .map((together) => ({ list: records, together }));
 
 /** What there is in the beginning; parents come first. */
 const first = [
@@ -328,7 +219,7 @@ const firstFiles: readonly Step[] = ['b/collections/c/records/r', 'b/collections
 
 /** A history; `size` is about how many requests it has at most. */
 export function anyHistory(size: number, world: World): fc.Arbitrary<readonly (Step | Burst)[]> {
-  const any = fc.oneof({ weight: 9, arbitrary: anyStep(world) }, { weight: 1, arbitrary: burst });
+  const any = fc.oneof({ weight: 9, arbitrary: anyStep(world) }, { weight: 2, arbitrary: anyBurst(world) });
   return fc
     .tuple(opening, fc.array(any, { minLength: 1, maxLength: size, size: 'max' }))
     .map(([begin, rest]) => [...begin, ...(world.hasAttachments ? firstFiles : []), ...rest]);

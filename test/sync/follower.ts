@@ -10,6 +10,8 @@ export class Follower {
   readonly #limit: string;
   #etag: string | undefined;
   polls = 0;
+  /** How often it was told that it has missed deletions. */
+  resyncs = 0;
 
   constructor(client: Client, records: string, pageSize: number | undefined) {
     this.#client = client;
@@ -17,13 +19,17 @@ export class Follower {
     this.#limit = pageSize === undefined ? '' : `&_limit=${pageSize}`;
   }
 
-  /** Asks for what changed since the last poll, page by page; the next poll starts from the first page's `ETag`. */
+  /**
+   * Asks for what changed since the last poll, page by page; the next poll starts from the first page's `ETag`. Told that it
+   * has missed deletions, it starts anew.
+   */
   async poll(): Promise<void> {
     const since = this.#etag === undefined ? '0' : encodeURIComponent(this.#etag);
     let etag: string | null = null;
     for (let next: string | null = `${this.#records}?_since=${since}${this.#limit}`; next !== null;) {
       const { status, headers, body } = await this.#client.request('GET', next);
       expect(status).toBe(200);
+      if (headers.has('resync')) return this.#startAnew(headers.get('resync')!);
       etag ??= headers.get('etag');
       for (const entry of body.data) this.#apply(entry);
       next = headers.get('next-page');
@@ -32,6 +38,14 @@ export class Follower {
     expect(timestampOf(etag!)).toBeGreaterThanOrEqual(before);
     this.#etag = etag!;
     this.polls++;
+  }
+
+  async #startAnew(horizon: string): Promise<void> {
+    expect(timestampOf(horizon)).toBeGreaterThan(timestampOf(this.#etag!));
+    this.resyncs++;
+    this.#etag = undefined;
+    this.copy.clear();
+    await this.poll();
   }
 
   #apply(entry: { id: string; last_modified: number; deleted?: boolean; n: number }): void {

@@ -10,7 +10,7 @@ import { compareTimes, sizeOf, walkEntries, walkPairs } from '../copy/walk.ts';
 import { isUnfit } from './entries.ts';
 import { Findings, type ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
-import type { Source } from './source.ts';
+import { ChangesForgotten, type Source } from './source.ts';
 import { ImportRefused } from './transport.ts';
 import { writeChanges, type Change } from './write-changes.ts';
 
@@ -30,7 +30,12 @@ export interface ListWork {
  */
 export async function importList(work: ListWork): Promise<ListReport> {
   const since = await findStart(work);
-  await walk(work, { writes: true, since });
+  try {
+    await walk(work, { writes: true, since });
+  } catch (error) {
+    // The comparison finds what is missing, and all is read then.
+    if (!(error instanceof ChangesForgotten)) throw error;
+  }
   const report = await compareList(work);
   if (report.compared.differences.length === 0) return report;
   await walk(work, { writes: true, since: undefined });
@@ -130,6 +135,7 @@ async function* walkSource(
 ): AsyncGenerator<StoredEntry> {
   let last: StoredEntry | undefined;
   for await (const { entries, timestamp } of source.pages(list, since)) {
+    findings.timestamp = timestamp;
     for (const entry of entries) {
       if (only !== undefined && !only.includes(entry.id)) continue;
       if (isUnfit(entry)) findings.refuse(entry);
@@ -142,7 +148,6 @@ async function* walkSource(
         yield entry;
       }
     }
-    findings.timestamp = timestamp;
     onRead(entries.length);
   }
 }
@@ -187,7 +192,9 @@ async function settle(
       findings.compareExtra(id, steps.find(({ theirs }) => theirs?.id === id)?.theirs);
     }
   }
-  if (writes && changes.length > 0) await writeChanges(target, list, { changes, clock: 0 });
+  if (!writes || changes.length === 0) return;
+  const isAnyGone = changes.some((change) => 'gone' in change);
+  await writeChanges(target, list, { changes, clock: 0, horizon: isAnyGone ? findings.timestamp : undefined });
 }
 
 /**

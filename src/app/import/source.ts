@@ -38,6 +38,9 @@ export type SourceObject =
 const pageSize = 200;
 const defaultBatchSize = 25;
 
+/** The source has forgotten deletions of a list since the moment that was asked about. */
+export class ChangesForgotten extends Error {}
+
 export class Source {
   readonly #transport: Transport;
   readonly #root: string;
@@ -97,6 +100,8 @@ export class Source {
   /**
    * All objects and tombstones that changed after a moment, oldest first, so that what changes meanwhile comes again at
    * the end.
+   *
+   * @throws ChangesForgotten when the source cannot tell them
    */
   async *pages(list: SourceList, since: number | undefined): AsyncGenerator<SourcePage> {
     // A filter on the timestamp makes tombstones appear; `_since=0` would leave out what was made at 0.
@@ -105,6 +110,7 @@ export class Source {
     while (query !== undefined) {
       const path: string = list.path + query;
       const answer: Answer = await this.#transport.request({ method: 'GET', path }, keepJson);
+      if (answer.status === 410 && since !== undefined) throw new ChangesForgotten(list.name);
       if (answer.status !== 200) throw refusal(list.name, answer);
       const entries = await this.#readEntries(list, answer.text);
       yield { timestamp: timestampOf(answer, list.name), entries };

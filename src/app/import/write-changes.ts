@@ -2,7 +2,7 @@
 // deletions. One unit of work where storage and permissions share a database.
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { StorageWriter } from '../../contracts/storage.ts';
-import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Stores } from '../../engine/session.ts';
 import { replacing } from '../copy/copy-permissions.ts';
 import { inUnit } from '../copy/units.ts';
@@ -21,6 +21,8 @@ export interface Changes {
   readonly changes: readonly Change[];
   /** The clock moves on to this; 0 leaves it to the entries. */
   readonly clock: number;
+  /** So does the horizon, where something is gone that nothing tells of to those who follow the target. */
+  readonly horizon?: number | undefined;
 }
 
 /** Writes them all. */
@@ -39,21 +41,17 @@ export async function writeChanges({ storage, permission }: Stores, list: Source
   await inUnit(storage.database, (transaction) => writeEntries(storage.writer(transaction), list, changes));
 }
 
-async function writeEntries(writer: StorageWriter, list: SourceList, { changes, clock }: Changes): Promise<void> {
+async function writeEntries(
+  writer: StorageWriter,
+  list: SourceList,
+  { changes, clock, horizon }: Changes,
+): Promise<void> {
   // An object that changed while it was read comes twice; the last state counts.
   const entries = new Map(changes.flatMap((change) => ('put' in change ? [[change.put.id, change.put] as const] : [])));
   const gone = changes.flatMap((change) => ('gone' in change && !entries.has(change.gone) ? [change.gone] : []));
   if (list.hasChildren) for (const id of deletedIds(changes)) await writer.deleteChildren(list.uriOf(id));
   const { kind, parent } = list;
-  await writer.restore({ kind, parent }, { clock, entries: [...entries.values()], gone });
-  // Nothing tells of these to those who follow the target already.
-  if (gone.length > 0) await raiseHorizon(writer, { kind, parent });
-}
-
-/** To the clock, which the restoration may have moved. */
-async function raiseHorizon(writer: StorageWriter, list: ListKey): Promise<void> {
-  const horizon = (await writer.resourceTimestamp(list)) ?? 0;
-  await writer.restore(list, { clock: horizon, horizon, entries: [] });
+  await writer.restore({ kind, parent }, { clock, horizon, entries: [...entries.values()], gone });
 }
 
 async function writePermissions(writer: PermissionWriter, list: SourceList, { changes }: Changes): Promise<void> {

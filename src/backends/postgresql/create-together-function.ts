@@ -6,7 +6,7 @@
  * NULL when something was not as expected, or -1 when it would have to wait and shall not: then nothing is written to it.
  */
 export const createTogetherFunction = `
-  CREATE FUNCTION coffer_create_together(
+  CREATE OR REPLACE FUNCTION coffer_create_together(
     -- The lists, each once, and the objects that they belong to; an id of NULL for lists at the root.
     list_parents text[], list_kinds text[],
     holder_parents text[], holder_kinds text[], holder_ids text[],
@@ -32,6 +32,8 @@ export const createTogetherFunction = `
       firsts bigint[];
       -- The number of its folder, 0 where it has none.
       folders bigint[];
+      -- What is returned.
+      answers bigint[];
     BEGIN
       IF is_patient THEN
         PERFORM FROM coffer_lists l
@@ -52,33 +54,39 @@ export const createTogetherFunction = `
         END IF;
       END IF;
       -- Whether those that are missing are locked or not there yet is for those to find out who wait.
-      WITH locked AS MATERIALIZED (
-        SELECT w.n, l.list, l.clock
-        FROM unnest(list_parents, list_kinds) WITH ORDINALITY AS w (parent, kind, n)
-        JOIN coffer_lists l ON l.parent = w.parent AND l.kind = w.kind
-        FOR NO KEY UPDATE OF l SKIP LOCKED
-      )
-      SELECT array_agg(coalesce(k.list, -1) ORDER BY w.n),
-        array_agg(greatest(time_now, k.clock + 1) ORDER BY w.n)
+      SELECT array_agg(coalesce(l.list, -1) ORDER BY w.n), array_agg(greatest(time_now, l.clock + 1) ORDER BY w.n)
       INTO numbers, firsts
-      FROM generate_subscripts(list_parents, 1) AS w (n) LEFT JOIN locked k ON k.n = w.n;
+      FROM unnest(list_parents, list_kinds) WITH ORDINALITY AS w (parent, kind, n)
+      LEFT JOIN LATERAL (
+        SELECT l.list, l.clock FROM coffer_lists l WHERE l.parent = w.parent AND l.kind = w.kind
+        FOR NO KEY UPDATE SKIP LOCKED
+      ) l ON true;
 
-      -- A deletion takes the list before it commits, so what is seen under the lock stays.
-      SELECT
-        array_agg(CASE
-          WHEN w.list = -1 THEN -1
-          WHEN w.first + w.count - 1 > ${Number.MAX_SAFE_INTEGER} THEN 0
-          WHEN w.holder_id IS NULL OR EXISTS (
-            SELECT FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-            WHERE l.parent = w.holder_parent AND l.kind = w.holder_kind AND o.id = w.holder_id
-          ) THEN w.list
-          ELSE 0
-        END ORDER BY w.n),
-        array_agg(CASE WHEN w.folder IS NULL THEN 0 ELSE coalesce(f.folder, -1) END ORDER BY w.n)
-      INTO numbers, folders
-      FROM unnest(numbers, firsts, list_counts, holder_parents, holder_kinds, holder_ids, list_folders)
-        WITH ORDINALITY AS w (list, first, count, holder_parent, holder_kind, holder_id, folder, n)
-      LEFT JOIN coffer_folders f ON f.parent = w.folder;
+      -- A deletion takes the list before it commits, so what is seen under the lock stays. The object that a list
+      -- belongs to is not found in a join, in which the server may look for the id in the whole list.
+      SELECT array_agg(c.list ORDER BY c.n), array_agg(c.folder ORDER BY c.n),
+        array_agg(CASE WHEN c.list > 0 THEN c.first WHEN c.list = -1 AND NOT is_patient THEN -1 END ORDER BY c.n)
+      INTO numbers, folders, answers
+      FROM (
+        SELECT w.n, w.first,
+          CASE
+            WHEN w.list = -1 THEN -1
+            WHEN w.first + w.count - 1 > ${Number.MAX_SAFE_INTEGER} THEN 0
+            WHEN w.holder_id IS NULL OR EXISTS (
+              SELECT FROM coffer_objects o WHERE o.parent = w.holder_parent AND o.list = (
+                SELECT l.list FROM coffer_lists l WHERE l.parent = w.holder_parent AND l.kind = w.holder_kind
+              ) AND o.id = w.holder_id
+            ) THEN w.list
+            ELSE 0
+          END AS list,
+          CASE
+            WHEN w.folder IS NULL THEN 0
+            ELSE coalesce((SELECT f.folder FROM coffer_folders f WHERE f.parent = w.folder), -1)
+          END AS folder
+        FROM unnest(numbers, firsts, list_counts, holder_parents, holder_kinds, holder_ids, list_folders)
+          WITH ORDINALITY AS w (list, first, count, holder_parent, holder_kind, holder_id, folder, n)
+        OFFSET 0
+      ) c;
       IF -1 = ANY (folders) THEN
         INSERT INTO coffer_folders (parent)
           SELECT w.parent FROM unnest(list_folders, folders, numbers) AS w (parent, folder, list)
@@ -106,10 +114,7 @@ export const createTogetherFunction = `
         FROM unnest(entry_objects, entry_permissions, entry_keys, entry_principals)
           AS b (object, permission, principal_key, principal)
         WHERE numbers[object_lists[b.object]] > 0;
-      RETURN ARRAY(
-        SELECT CASE WHEN w.list > 0 THEN w.first WHEN w.list = -1 AND NOT is_patient THEN -1 END
-        FROM unnest(numbers, firsts) AS w (list, first)
-      );
+      RETURN answers;
     END
   $$;
 `;

@@ -60,6 +60,8 @@ class Gathering {
   /** By their values. */
   #waiting = new Map<string, Asked>();
   #lanes = 0;
+  /** Questions in lanes. */
+  #underWay = 0;
   #isStarting = false;
 
   constructor(
@@ -96,9 +98,11 @@ class Gathering {
     this.#startLater(this);
   }
 
+  /** A statement costs as much as several questions, so a second one does not leave with less than half of the first. */
   #mayStart(): boolean {
     const { size } = this.#waiting;
-    return size > 0 && (this.#lanes < maxLanes || size >= this.#question.maxTogether);
+    if (size === 0) return false;
+    return (this.#lanes < maxLanes && size * 2 >= this.#underWay) || size >= this.#question.maxTogether;
   }
 
   #takeGroup(): readonly Asked[] {
@@ -120,11 +124,13 @@ class Gathering {
   /** Never fails. */
   async #runLane(group: readonly Asked[]): Promise<void> {
     this.#lanes++;
+    this.#underWay += group.length;
     let isOpen = true;
     const close = (): void => {
       if (!isOpen) return;
       isOpen = false;
       this.#lanes--;
+      this.#underWay -= group.length;
       this.#startIfPossible();
     };
     const timer = setTimeout(close, patienceMs);

@@ -17,6 +17,8 @@ const commit: Statement = { text: 'COMMIT' };
 const maxGroup = 100;
 /** Transactions for writes of all lists that are under way at the same time: one is done while the other is flushed. */
 const maxLanes = 2;
+/** Nobody waits longer than this for a transaction to end before another one is begun. */
+const patienceMs = 10;
 
 interface Waiting extends TimedWrite {
   /** Name of the list. */
@@ -30,6 +32,8 @@ export class LoneWrites {
   /** Those for the next lane that is free. */
   #waiting: Waiting[] = [];
   #lanes = 0;
+  /** Writes that are done in lanes that have not taken long. */
+  #underWay = 0;
   /** Lists that are written to in a lane; another one would find them locked. */
   readonly #inLanes = new Set<string>();
   #isStarting = false;
@@ -55,16 +59,24 @@ export class LoneWrites {
 
   /** Those that come in one turn of the event loop go together. */
   #startLanes(): void {
-    if (this.#isStarting || this.#lanes === maxLanes) return;
+    if (this.#isStarting || !this.#mayStart()) return;
     this.#isStarting = true;
     setImmediate(() => {
       this.#isStarting = false;
-      while (this.#lanes < maxLanes) {
+      while (this.#mayStart()) {
         const group = this.#takeGroup();
         if (group.length === 0) return;
         void this.#runLane(group);
       }
     });
+  }
+
+  /**
+   * A transaction costs as much as several writes, so a second one is not begun for less than half of what the first one
+   * does; when that ends, there is one with all that waits.
+   */
+  #mayStart(): boolean {
+    return this.#lanes < maxLanes && this.#waiting.length * 2 >= this.#underWay;
   }
 
   #takeGroup(): readonly Waiting[] {
@@ -81,11 +93,20 @@ export class LoneWrites {
   /** Does writes to any lists, none of which it waits for. Never fails. */
   async #runLane(group: readonly Waiting[]): Promise<void> {
     this.#lanes++;
+    this.#underWay += group.length;
     for (const { list } of group) this.#inLanes.add(list);
+    let isCounted = true;
+    const discount = (): void => {
+      if (isCounted) this.#underWay -= group.length;
+      isCounted = false;
+      this.#startLanes();
+    };
+    const timer = setTimeout(discount, patienceMs);
     for (const write of await this.#run(group, { isPatient: false })) this.#queue(write);
+    clearTimeout(timer);
     for (const { list } of group) this.#inLanes.delete(list);
     this.#lanes--;
-    this.#startLanes();
+    discount();
   }
 
   #queue(write: Waiting): void {

@@ -175,6 +175,11 @@ export const databaseComponent: Component = {
       summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
       sql: 'ALTER TABLE coffer_lists ADD COLUMN horizon bigint NOT NULL DEFAULT 0',
     },
+    {
+      // As they are above, for databases that got them earlier.
+      summary: 'renew the functions that write',
+      sql: writeAloneFunction + createTogetherFunction,
+    },
   ],
 };
 

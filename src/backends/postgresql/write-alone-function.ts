@@ -6,7 +6,7 @@
  * wait and shall not; then nothing is written.
  */
 export const writeAloneFunction = `
-  CREATE FUNCTION coffer_write_alone(
+  CREATE OR REPLACE FUNCTION coffer_write_alone(
     -- The object that the list belongs to; NULL for lists at the root.
     holder_parent text, holder_kind text, holder_id text,
     list_parent text, list_kind text, object_id text,
@@ -45,10 +45,12 @@ export const writeAloneFunction = `
         END IF;
       END IF;
       IF list_number IS NOT NULL THEN
-        -- A deletion takes the list before it commits, so what is seen under the lock stays.
+        -- A deletion takes the list before it commits, so what is seen under the lock stays. Not in a join, in which the
+        -- server may look for the id in the whole list, or in all lists of the parent.
         IF holder_id IS NOT NULL THEN
-          PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id;
+          PERFORM FROM coffer_objects o WHERE o.parent = holder_parent AND o.list = (
+            SELECT l.list FROM coffer_lists l WHERE l.parent = holder_parent AND l.kind = holder_kind
+          ) AND o.id = holder_id;
           IF NOT FOUND THEN
             RETURN NULL;
           END IF;

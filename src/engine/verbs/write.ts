@@ -69,6 +69,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     changes = permissionChanges(stored, permissions);
+    requireFewPrincipals(changes, stored, options.maxPrincipals);
   }
   const isFresh = write.isFresh === true;
   if (writer === undefined) {
@@ -109,6 +110,16 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
   return { object, permissions };
+}
+
+/** Entries that are already longer, because they were brought from elsewhere, may become shorter. */
+function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissions, most: number): void {
+  for (const name of Object.keys(changes)) {
+    const { length } = changes[name]!;
+    if (most === 0 || length <= most || length <= (stored[name]?.length ?? 0)) continue;
+    const description = `${length} principals are more than ${most}: groups hold many with one entry`;
+    throw invalidParameters([{ location: 'body', name: `permissions.${name}`, description }]);
+  }
 }
 
 /**

@@ -139,16 +139,18 @@ async function writeRecord(
   const whole: MutableJsonObject = { ...data };
   setKey(whole, 'attachment', attachment);
   const value: JsonObject = { data: whole, ...(permissions === undefined ? {} : { permissions }) };
+  const isThere = async (): Promise<boolean> =>
+    (await host.objects.find(context, { kind: 'record', ids })) !== undefined;
+  let exists = await isThere();
   for (let attempt = 1; ; attempt++) {
-    const exists = (await host.objects.find(context, { kind: 'record', ids })) !== undefined;
     const condition = exists ? {} : { 'if-none-match': '*' };
     const response = await context.dispatch(
       recordRequest(host.versionPrefix, request, ids, { method: exists ? 'PATCH' : 'PUT', value, condition }),
     );
-    const asked = request.headers['if-match'] !== undefined || request.headers['if-none-match'] !== undefined;
-    const hasCome = !exists && response.status === 412 && !asked;
-    const hasGone = exists && response.status === 404 && !asked;
-    if ((!hasCome && !hasGone) || attempt === maxAttempts) return response;
+    const mayBeOtherwise = response.status === (exists ? 404 : 412);
+    if (!mayBeOtherwise || attempt === maxAttempts || (await isThere()) === exists) return response;
+    // It has come or gone meanwhile. What the client demands is to be compared with what is there now.
+    exists = !exists;
   }
 }
 

@@ -26,6 +26,11 @@ export const requestSettings = {
       default: 512,
     },
   ),
+  max_principals: setting(
+    integer({ min: 0 }),
+    'Users and groups that a permission of an object may name, and members that a group may have; 0 is no limit.',
+    { default: 10_000 },
+  ),
   max_filters: setting(integer({ min: 1 }), 'Filters that one list request may hold.', { default: 100 }),
   header_timeout_seconds: setting(duration({ min: 0.1 }), 'Time that the headers of a request may take to arrive.', {
     default: 20,

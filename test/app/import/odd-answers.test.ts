@@ -134,6 +134,32 @@ test('a server that never recovers ends the import with its name, and another ru
   expect(ends.source.requests.slice(before)).toContainEqual(expect.stringContaining('records?_since=9000&'));
 });
 
+test('a server that has forgotten deletions since the last run is read from the start, and followers are told.', async () => {
+  const options = withRecords(['{"id":"kept","last_modified":3000}', '{"id":"gone","last_modified":3001}']);
+  let isGone = false;
+  const ends = await between({
+    ...options,
+    interfere({ url }) {
+      if (isGone && url.pathname.endsWith('/gone')) return { status: 404, text: '{"errno":110}' };
+      if (!url.searchParams.has('_since')) return true;
+      return { status: 410, headers: { Resync: '"9001"' }, text: '{"errno":107}' };
+    },
+  });
+  expect(await ends.run()).toMatchObject({ isEqual: true });
+  const [list] = Object.entries(options.lists).find(([path]) => path.endsWith('records'))!;
+  const horizon = async (): Promise<number | undefined> => {
+    const states = await ends.target.storage.reader.lists(undefined, 10);
+    return states.find(({ kind }) => kind === 'record')?.horizon;
+  };
+  expect(await horizon()).toBe(0);
+  isGone = true;
+  Object.assign(options.lists[list]!, { entries: ['{"id":"kept","last_modified":3000}'], etag: 9002 });
+  expect(await ends.run({ mode: 'resume' })).toMatchObject({ isEqual: true });
+  expect(await ends.target.storage.reader.get(recordList, 'gone')).toBeUndefined();
+  // What went without a tombstone, those are told of who follow the target and know it as it was, up to 9000.
+  expect(await horizon()).toBe(9002);
+});
+
 test('permissions that are not shown are named, and found in the history where it has them.', async () => {
   const records = ['{"id":"one","last_modified":3000}', '{"id":"two","last_modified":3001}'];
   const options = withRecords(records);

@@ -2,10 +2,11 @@
 // would have got alone, and none at the expense of another.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { textArray } from '../../../src/backends/postgresql/array-text.ts';
+import type { Row } from '../../../src/backends/postgresql/connection.ts';
 import { question } from '../../../src/backends/postgresql/question.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
@@ -13,10 +14,16 @@ import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
+import { lockTable } from '../../support/table-lock.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 100 };
 const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascending' }] };
+/** When its statement began. */
+const askWhen = question(
+  'ask-when',
+  'SELECT statement_timestamp()::text FROM (SELECT count(*) FROM coffer_doomed_lists d WHERE d.list = $1::bigint) k',
+);
 const readTwice = question('read-twice', 'SELECT $1::text, 2 * $2::bigint');
 
 let proxy: CountingProxy;
@@ -180,6 +187,26 @@ describe('a question', () => {
     const others = [await access.ask(sleep, [0.001]), await access.ask(sleep, [0.002]), await access.ask(sleep, [0])];
     expect([others.length, isOver]).toEqual([3, false]);
     await slow;
+  });
+
+  it('waits for those under way where they are many, but not for long, and goes with others.', async () => {
+    const table = await lockTable(direct, 'coffer_doomed_lists');
+    const ask = (n: number): Promise<readonly Row[]> => access.ask(askWhen, [n]);
+    const first = [0, 1, 2, 3, 4, 5, 6, 7].map(ask);
+    await table.waitedForBy(1);
+    const late: Promise<readonly Row[]>[] = [];
+    for (const n of [8, 9, 10]) {
+      late.push(ask(n));
+      await table.letLeave();
+    }
+    await table.waitedForBy(1);
+    vi.advanceTimersByTime(10);
+    await table.waitedForBy(2);
+    await table.release();
+    const times = (await Promise.all([...first, ...late])).map(([row]) => row?.[0]);
+    expect(new Set(times.slice(0, 8)).size).toBe(1);
+    expect(new Set(times.slice(8)).size).toBe(1);
+    expect(new Set(times).size).toBe(2);
   });
 
   it('is answered in any number, from one statement or several.', async () => {

@@ -1,12 +1,17 @@
 // Writes that are a unit of work of their own, as one process sends them: together where they can be, and never one waiting
 // for the list of another.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { LoneWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
+import { lockTable } from '../../support/table-lock.ts';
+
+/** The transactions that wrote what has the timestamps. */
+const lastTransactions = `SELECT DISTINCT o.xmin FROM coffer_objects o WHERE o.last_modified = ANY ($1::bigint[])
+  AND o.parent IN ('/buckets/b/collections/c12', '/buckets/b/collections/c13')`;
 
 let proxy: CountingProxy;
 /** By way of the proxy, which brings answers back together. */
@@ -46,7 +51,10 @@ function newRecord(list: ListKey, text = '{"n":1}'): LoneWrite {
   return { list, id, holder: undefined, expected: undefined, text, uri, entries: { write: ['acme:zoe'] } };
 }
 
-function writeTo({ database }: OpenPostgres, ...writes: readonly LoneWrite[]): Promise<readonly unknown[]> {
+function writeTo(
+  { database }: OpenPostgres,
+  ...writes: readonly LoneWrite[]
+): Promise<readonly (number | undefined)[]> {
   return Promise.all(writes.map((each) => database.writeAlone!(each)));
 }
 
@@ -88,6 +96,35 @@ describe('writes alone on PostgreSQL', () => {
     const stamps = (await waiting) as readonly number[];
     for (const stamp of stamps) expect(stamp).toBeGreaterThan(timestamp!);
     expect(new Set(stamps).size).toBe(2);
+  });
+
+  it('that are few wait for those under way, but not for long, and go together.', async () => {
+    const table = await lockTable(direct, 'coffer_entries');
+    const first = writeTo(direct, ...Array.from({ length: 12 }, (_, n) => freshRecord(listOf(n))));
+    await table.waitedForBy(1);
+    const late: Promise<readonly (number | undefined)[]>[] = [];
+    for (const n of [12, 13, 12]) {
+      late.push(writeTo(direct, freshRecord(listOf(n))));
+      await table.letLeave();
+    }
+    await table.waitedForBy(1);
+    vi.advanceTimersByTime(10);
+    await table.waitedForBy(2);
+    await table.release();
+    const stamps = [...(await first), ...(await Promise.all(late)).flat()].map((stamp) => stamp ?? 0);
+    expect(stamps).not.toContain(0);
+    const { rows } = await direct.database.committed('storage').run({ text: lastTransactions }, [stamps.slice(12)]);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('that are many do not wait for those under way.', async () => {
+    const table = await lockTable(direct, 'coffer_entries');
+    const first = writeTo(direct, ...Array.from({ length: 4 }, (_, n) => freshRecord(listOf(n))));
+    await table.waitedForBy(1);
+    const second = writeTo(direct, freshRecord(listOf(4)), freshRecord(listOf(5)));
+    await table.waitedForBy(2);
+    await table.release();
+    expect([...(await first), ...(await second)]).not.toContain(undefined);
   });
 
   it('wait for a list that somebody has locked, and hold up no other list meanwhile.', async () => {

@@ -1,0 +1,54 @@
+// Random batches: requests that know nothing of each other, some in the name of others, and some with a story.
+import fc from 'fast-check';
+import type { JsonMap } from './json.ts';
+import type { Sketch } from './sketch.ts';
+
+/** Something is deleted and made again, without what was in it, and shared with a group that has lost its members. */
+export const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
+  .constantFrom('/buckets/b', '/buckets/b', '/buckets/b/collections/c', '/buckets/b/groups/g')
+  .map((path) => {
+    const body = { permissions: { read: ['/buckets/b/groups/g'] } };
+    const inside = path === '/buckets/b' ? ['groups/g', 'collections/c'] : [];
+    return [
+      { method: 'DELETE', path },
+      { method: 'PUT', path, body },
+      ...inside.map((name) => ({ method: 'PUT', path: `${path}/${name}` })),
+    ];
+  });
+
+/** A group gets other members, and the same batch goes on: for its sender nothing has changed yet. */
+export const handover: fc.Arbitrary<readonly Sketch[]> = fc
+  .constantFrom<readonly string[]>([], ['{ann}'], ['{ben}'], ['{ben}', '{cat}'], ['system.Authenticated'])
+  .map((members) => [
+    { method: 'PATCH', path: '/buckets/b/groups/g', body: { data: { members } } },
+    { method: 'GET', path: '/permissions' },
+    { method: 'GET', path: '/buckets/b/collections/c/records' },
+    { method: 'GET', path: '/buckets/b/collections/c/records/r' },
+    { method: 'PATCH', path: '/buckets/b/collections/c/records/s', body: { data: { n: 1 } } },
+  ]);
+
+/** Of batches; some are wrong. */
+export const defaults = fc.constantFrom<JsonMap>(
+  { method: 'PUT' },
+  { path: '/buckets/b/collections/c/records/r' },
+  { headers: { 'if-none-match': '*' } },
+  { headers: { 'If-Match': '*', 'response-behavior': 'light' }, method: 'PATCH' },
+  { body: { data: { n: 1, o: { k: 1 } } } },
+  { body: { permissions: { read: ['{ben}'] } } },
+  { path: '/v1/buckets/b/groups/g', body: { data: { members: ['{ben}'] } } },
+  { method: 'FLY' },
+  { path: 'b', more: 1 },
+  { headers: { a: 1 } },
+  { body: 'x' },
+);
+
+/** Some in the name of others. */
+export function severalOf(one: fc.Arbitrary<Sketch>): fc.Arbitrary<readonly Sketch[]> {
+  const named = fc
+    .tuple(one, fc.option(fc.constantFrom('ann', 'ben', 'cat', 'nobody'), { freq: 2, nil: undefined }))
+    .map(([sketch, as]): Sketch => (as === undefined ? sketch : { ...sketch, as }));
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.array(one, { minLength: 1, maxLength: 5 }) },
+    { weight: 1, arbitrary: fc.array(named, { minLength: 1, maxLength: 5 }) },
+  );
+}
