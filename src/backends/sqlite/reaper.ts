@@ -9,6 +9,8 @@ import type { WriterQueue } from './writer-queue.ts';
 const firstRows = 250;
 const fewestRows = 50;
 const mostRows = 5000;
+/** As how many rows a list and a folder count, empty ones included. */
+const rowsPerList = 10;
 /** How long everybody else waits for a unit and its commit, which takes longer than the unit where ids are scattered. */
 const chunkMs = 10;
 
@@ -17,7 +19,6 @@ export class Reaper {
   readonly #checkpoints: Pick<Checkpoints, 'ended'>;
   readonly #pace: Pace;
   #rows = firstRows;
-  #foldersFirst = false;
 
   constructor(queue: WriterQueue, checkpoints: Pick<Checkpoints, 'ended'>, pace: Pace = new Pace()) {
     this.#queue = queue;
@@ -30,7 +31,7 @@ export class Reaper {
     return this.#pace.pauseMs;
   }
 
-  /** Deletes one chunk; returns whether more may be left. */
+  /** Deletes one chunk; returns whether more is left. */
   async reapChunk(): Promise<boolean> {
     // What is added to the log meanwhile, everybody who writes has to wait for.
     await this.#checkpoints.ended;
@@ -39,25 +40,17 @@ export class Reaper {
     const startedAt = performance.now();
     this.#pace.resume(startedAt - askedAt);
     try {
-      const done = unit.run('storage', (connection) => this.#deleteChunk(connection));
+      const more = unit.run('storage', (connection) => deleteChunk(connection, this.#rows));
       const deleteMs = performance.now() - startedAt;
       await unit.commit();
       const tookMs = deleteMs + unit.commitMs;
-      this.#rows = nextRows(this.#rows, done, tookMs);
+      this.#rows = nextRows(this.#rows, tookMs, more);
       this.#pace.pause(tookMs);
-      return done > 0;
+      return more;
     } catch (error) {
       await unit.rollback();
       throw error;
     }
-  }
-
-  /** Lists and folders come first in turns: where much is deleted all day, neither must wait until the other is done. */
-  #deleteChunk(connection: Connection): number {
-    const [first, second] = this.#foldersFirst ? [folders, lists] : [lists, folders];
-    this.#foldersFirst = !this.#foldersFirst;
-    const done = deleteRows(connection, first, this.#rows);
-    return done + deleteRows(connection, second, this.#rows - done);
   }
 }
 
@@ -65,45 +58,53 @@ export class Reaper {
  * How many rows take the time of a chunk, going by what so many have taken; it does not grow faster than by half, and not
  * when there were fewer.
  */
-function nextRows(rows: number, done: number, tookMs: number): number {
-  const fitting = Math.round(rows * Math.min(chunkMs / tookMs, done < rows ? 1 : 1.5));
+function nextRows(rows: number, tookMs: number, wereAsMany: boolean): number {
+  const fitting = Math.round(rows * Math.min(chunkMs / tookMs, wereAsMany ? 1.5 : 1));
   return Math.max(fewestRows, Math.min(fitting, mostRows));
 }
 
-/** One of the tables that say what is doomed, each by a number under which rows are kept elsewhere. */
-interface Doomed {
-  readonly find: string;
-  readonly forget: string;
-  /** Delete rows under a number, at most so many. */
-  readonly deletions: readonly string[];
+/** Takes a list and a folder in turns: where small ones are deleted all day, neither may wait for the other to end. */
+function deleteChunk(connection: Connection, chunkRows: number): boolean {
+  for (let left = chunkRows; left > 0;) {
+    const ofList = deleteFromList(connection, left);
+    const ofFolder = deleteFromFolder(connection, left);
+    if (ofList === undefined && ofFolder === undefined) return false;
+    left -= (ofList ?? 0) + (ofFolder ?? 0) + rowsPerList;
+  }
+  return true;
 }
 
-const lists: Doomed = {
-  find: 'SELECT list FROM doomed_lists LIMIT 1',
-  forget: 'DELETE FROM doomed_lists WHERE list = ?',
-  deletions: [
+/** Deletes rows of one list; returns how many, `undefined` when there is no list. */
+function deleteFromList(connection: Connection, most: number): number | undefined {
+  const list = connection.get<[number]>('SELECT list FROM doomed_lists LIMIT 1')?.[0];
+  if (list === undefined) return undefined;
+  const objects = connection.run(
     'DELETE FROM objects WHERE object IN (SELECT object FROM objects WHERE list = ? ORDER BY last_modified LIMIT ?)',
-    'DELETE FROM tombstones WHERE (list, id) IN (SELECT list, id FROM tombstones WHERE list = ? LIMIT ?)',
-  ],
-};
-const folders: Doomed = {
-  find: 'SELECT folder FROM doomed_folders LIMIT 1',
-  forget: 'DELETE FROM doomed_folders WHERE folder = ?',
-  deletions: [
-    `DELETE FROM entries WHERE (folder, name, permission, principal) IN
-    (SELECT folder, name, permission, principal FROM entries WHERE folder = ? LIMIT ?)`,
-  ],
-};
+    list,
+    most,
+  );
+  if (objects === most) return most;
+  const tombstones = connection.run(
+    'DELETE FROM tombstones WHERE list = ? AND id IN (SELECT id FROM tombstones WHERE list = ? LIMIT ?)',
+    list,
+    list,
+    most - objects,
+  );
+  if (objects + tombstones < most) connection.run('DELETE FROM doomed_lists WHERE list = ?', list);
+  return objects + tombstones;
+}
 
-/** Deletes what is doomed, one list or folder after the other, until it is so many rows; returns how many. */
-function deleteRows(connection: Connection, { find, forget, deletions }: Doomed, maxRows: number): number {
-  let left = maxRows;
-  while (left > 0) {
-    const number = connection.get<[number]>(find)?.[0];
-    if (number === undefined) break;
-    for (const sql of deletions) if (left > 0) left -= connection.run(sql, number, left);
-    // It may be empty now, or the next chunk finds that it is.
-    if (left > 0) left -= connection.run(forget, number);
-  }
-  return maxRows - left;
+/** Deletes rows of one folder; returns how many, `undefined` when there is no folder. */
+function deleteFromFolder(connection: Connection, most: number): number | undefined {
+  const folder = connection.get<[number]>('SELECT folder FROM doomed_folders LIMIT 1')?.[0];
+  if (folder === undefined) return undefined;
+  const entries = connection.run(
+    `DELETE FROM entries WHERE folder = ? AND (name, permission, principal) IN
+    (SELECT name, permission, principal FROM entries WHERE folder = ? LIMIT ?)`,
+    folder,
+    folder,
+    most,
+  );
+  if (entries < most) connection.run('DELETE FROM doomed_folders WHERE folder = ?', folder);
+  return entries;
 }
