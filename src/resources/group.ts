@@ -1,13 +1,15 @@
 // Groups: named lists of users inside a bucket. Their URI is a principal that the members hold.
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { invalidParameters } from '../core/errors.ts';
 import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
 import { EVERYONE } from '../core/permissions/principals.ts';
-import type { Change, Complain, ResourceKind } from '../engine/kind.ts';
+import type { Change, Complain, PendingWrite, ResourceKind } from '../engine/kind.ts';
 import type { Writer } from '../engine/session.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 
 export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
+  const validate = validatesSchemas ? validateByBucket('group:schema') : undefined;
   return {
     name: 'group',
     path: '/buckets/{bucket_id}/groups',
@@ -29,8 +31,11 @@ export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: Res
         ],
       },
     },
-    checkAttributes: (attributes, complain) => checkMembers(attributes, complain, maxPrincipals),
-    ...(validatesSchemas ? { beforeWrite: validateByBucket('group:schema') } : {}),
+    checkAttributes: checkMembers,
+    beforeWrite: async (write) => {
+      requireFewMembers(write, maxPrincipals);
+      return validate === undefined ? write.attributes : validate(write);
+    },
     cacheSeconds: () => Promise.resolve(cacheSeconds('group_cache_expires_seconds')),
     afterChange: updateMemberships,
   };
@@ -39,7 +44,7 @@ export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: Res
 /** Faults told of one list; with a million of them the answer would be larger than the request. */
 const maxFaults = 100;
 
-function checkMembers(attributes: JsonObject, complain: Complain, most: number): JsonObject {
+function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
   const members = getKey(attributes, 'members');
   if (members === undefined) {
     const completed: MutableJsonObject = { ...attributes };
@@ -55,10 +60,16 @@ function checkMembers(attributes: JsonObject, complain: Complain, most: number):
       complain(`members.${index}`, fault);
       if (++faults === maxFaults) break;
     }
-    const { length } = members;
-    if (faults === 0 && most > 0 && length > most) complain('members', `${length} members are more than ${most}`);
   }
   return attributes;
+}
+
+/** Groups that are already larger, because they were brought from elsewhere, may be changed, and become smaller. */
+function requireFewMembers({ attributes, old }: PendingWrite, most: number): void {
+  const { size } = membersIn(attributes);
+  if (most === 0 || size <= most || size <= membersOf(old).size) return;
+  const description = `${size} members are more than ${most}`;
+  throw invalidParameters([{ location: 'body', name: 'data.members', description }]);
 }
 
 function memberFault(member: JsonValue): string | undefined {
@@ -79,7 +90,10 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
 }
 
 function membersOf(entry: StoredEntry | undefined): ReadonlySet<string> {
-  if (entry === undefined || isTombstone(entry)) return new Set();
-  const members = getKey(entry.attributes, 'members');
+  return entry === undefined || isTombstone(entry) ? new Set() : membersIn(entry.attributes);
+}
+
+function membersIn(attributes: JsonObject): ReadonlySet<string> {
+  const members = getKey(attributes, 'members');
   return new Set(Array.isArray(members) ? members.filter((member) => typeof member === 'string') : []);
 }

@@ -103,18 +103,23 @@ async function timed(
   label: string,
 ): Promise<{ readonly response: TestResponse; readonly milliseconds: number }> {
   const started = performance.now() - starvedMs();
-  const response = await send(service, request)
-    // A connection that nobody used for seconds may be closed at the moment when it is used again.
-    .catch((error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNRESET' ? send(service, request) : Promise.reject(error),
-    )
-    .catch((cause: unknown) => {
-      throw new Error(`${label}\nno answer`, { cause });
-    });
+  const response = await send(service, request).catch((cause: unknown) => {
+    throw new Error(`${label}\nno answer`, { cause });
+  });
   return { response, milliseconds: performance.now() - starvedMs() - started };
 }
 
-function send(service: TestService, { user, method, path, headers, body }: FuzzRequest): Promise<TestResponse> {
+async function send(service: TestService, request: FuzzRequest): Promise<TestResponse> {
+  try {
+    return await sendOnce(service, request);
+  } catch (error) {
+    // A connection that nobody used for seconds may be closed at the moment when it is used again.
+    if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET') return sendOnce(service, request);
+    throw error;
+  }
+}
+
+function sendOnce(service: TestService, { user, method, path, headers, body }: FuzzRequest): Promise<TestResponse> {
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return service.request(method, toBytes(path), {
     ...(user === undefined ? {} : { auth: user }),

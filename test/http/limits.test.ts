@@ -1,4 +1,9 @@
 // Limits that have a setting, and the version in the addresses (docs/guides/operating.md#limits).
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startTestService, type TestRequest } from '../../src/testing/index.ts';
 import { ids } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
@@ -123,3 +128,42 @@ describeScenarios(
   ],
   { settings: { http_api_version: '2.5' } },
 );
+
+describe('what is larger than a limit that came later', () => {
+  it('may be changed and become smaller, but not larger.', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coffer-test-'));
+    const file = path.join(folder, 'coffer.sqlite3');
+    const settings = Object.fromEntries(
+      ['storage', 'permission', 'cache'].flatMap((kind) => [
+        [`${kind}_backend`, 'sqlite'],
+        [`${kind}_url`, file],
+      ]),
+    );
+    const five = ['a:a', 'a:b', 'a:c', 'a:d', 'a:e'];
+    const group = (members: readonly string[]): TestRequest => ({ body: { data: { members } } });
+    try {
+      const before = await startTestService({ settings: { ...settings, max_principals: '0' } });
+      const owner = before.asUser('owner');
+      await owner.request('PUT', '/v1/buckets/b', { body: { permissions: { read: five } } });
+      expect((await owner.request('PUT', '/v1/buckets/b/groups/g', group(five))).status).toBe(201);
+      await before.close();
+      const after = await startTestService({ settings: { ...settings, max_principals: '3' } });
+      try {
+        const later = after.asUser('owner');
+        const named = await later.request('PATCH', '/v1/buckets/b/groups/g', { body: { data: { title: 'all' } } });
+        expect(named).toMatchObject({ status: 200, body: { data: { title: 'all', members: five } } });
+        const larger = await later.request('PUT', '/v1/buckets/b/groups/g', group([...five, 'a:f']));
+        expect(larger).toMatchObject({ status: 400, body: { details: [{ name: 'data.members' }] } });
+        expect((await later.request('PUT', '/v1/buckets/b/groups/g', group(five.slice(1)))).status).toBe(200);
+        const read = await later.request('PATCH', '/v1/buckets/b', { body: { permissions: { read: five.slice(1) } } });
+        expect(read.status).toBe(200);
+        const again = await later.request('PATCH', '/v1/buckets/b', { body: { permissions: { read: five } } });
+        expect(again.status).toBe(400);
+      } finally {
+        await after.close();
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

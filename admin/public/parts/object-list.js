@@ -49,8 +49,10 @@ export async function objectList(context, kind, parentData = '{}') {
   poll(context, async () => {
     // One entry, a tombstone perhaps, is enough to know that something has changed.
     const since = new URLSearchParams({ _since: list.etag(), _limit: '1' });
-    const { text } = await api.request('GET', path, { query: since });
-    if (signal.aborted || elementsOf(memberText(text, 'data') ?? '[]').length === 0) return;
+    const { text, headers } = await api.request('GET', path, { query: since, allowed: [410] });
+    // Deletions may have been forgotten before they were shown here.
+    const isChanged = headers.has('Resync') || elementsOf(memberText(text, 'data') ?? '[]').length > 0;
+    if (signal.aborted || !isChanged) return;
     await list.refresh();
     await count();
     say('The list has changed and is shown anew.');

@@ -105,7 +105,8 @@ function watch(context, object, news) {
   poll(context, async () => {
     const query = new URLSearchParams({ _since: object.etag, id: `"${id}"` });
     const path = listPathOf(place.slice(0, -1), last.kind);
-    const answer = await context.api.request('GET', path, { query, allowed: [401, 403] });
+    // 410: the service cannot tell any more, and says so where a setting wants it to.
+    const answer = await context.api.request('GET', path, { query, allowed: [401, 403, 410] });
     if (answer.status !== 200 || context.signal.aborted || news.hasChildNodes()) return;
     const [change] = elementsOf(memberText(answer.text, 'data') ?? '[]');
     if (change === undefined) return;

@@ -44,7 +44,7 @@ export class Reaper {
       const deleteMs = performance.now() - startedAt;
       await unit.commit();
       const tookMs = deleteMs + unit.commitMs;
-      this.#rows = nextRows(this.#rows, tookMs);
+      this.#rows = nextRows(this.#rows, tookMs, more);
       this.#pace.pause(tookMs);
       return more;
     } catch (error) {
@@ -54,9 +54,12 @@ export class Reaper {
   }
 }
 
-/** How many rows take the time of a chunk, going by what so many have taken; it does not grow faster than by half. */
-function nextRows(rows: number, tookMs: number): number {
-  const fitting = Math.round(rows * Math.min(chunkMs / tookMs, 1.5));
+/**
+ * How many rows take the time of a chunk, going by what so many have taken; it does not grow faster than by half, and not
+ * when there were fewer.
+ */
+function nextRows(rows: number, tookMs: number, wereAsMany: boolean): number {
+  const fitting = Math.round(rows * Math.min(chunkMs / tookMs, wereAsMany ? 1.5 : 1));
   return Math.max(fewestRows, Math.min(fitting, mostRows));
 }
 

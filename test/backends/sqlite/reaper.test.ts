@@ -123,6 +123,33 @@ describe('the reaper', () => {
     await queue.close();
   });
 
+  it('deletes many small lists and folders in each chunk, and neither waits until the other is done', async () => {
+    const test = await openTestDatabase();
+    await test.unit(async (storage, permission) => {
+      for (let n = 0; n < 100; n++) {
+        const parent = `/buckets/b/collections/c${n}`;
+        for (const id of ['a', 'b']) {
+          await storage.create({ kind: 'record', parent }, id, '{}');
+          await permission.addPrincipalToAce(`${parent}/records/${id}`, 'write', 'zoe');
+        }
+        await storage.delete({ kind: 'record', parent }, 'a');
+      }
+    });
+    await deleteBucket(test);
+    await test.database.close();
+    const queue = new WriterQueue(openConnection(test.path));
+    const reaper = new Reaper(queue, { ended: Promise.resolve() });
+    expect(rowCounts(test.path)).toMatchObject({ doomed_lists: 100, doomed_folders: 100 });
+    await reaper.reapChunk();
+    await reaper.reapChunk();
+    const rest = rowCounts(test.path);
+    expect(rest.doomed_lists).toBeLessThan(95);
+    expect(rest.doomed_folders).toBeLessThan(95);
+    while (await reaper.reapChunk());
+    expect(rowCounts(test.path)).toEqual({ ...onlyKept, objects: 0, entries: 0 });
+    await queue.close();
+  });
+
   it('has nothing to do when the cascade was rolled back', async () => {
     const test = await openTestDatabase();
     await fill(test, 4);
