@@ -27,6 +27,17 @@ export const handover: fc.Arbitrary<readonly Sketch[]> = fc
     { method: 'PATCH', path: '/buckets/b/collections/c/records/s', body: { data: { n: 1 } } },
   ]);
 
+/** Records are written under one schema and then under a newer one. */
+export const renewal: fc.Arbitrary<readonly Sketch[]> = fc
+  .constantFrom<JsonMap>({}, { properties: { n: { type: 'number' } } }, { required: ['id', 'n'] })
+  .map((schema) => [
+    { method: 'PATCH', path: '/buckets/b/collections/c', body: { data: { schema } } },
+    { method: 'PUT', path: '/buckets/b/collections/c/records/r', body: { data: { n: 1 } } },
+    { method: 'PATCH', path: '/buckets/b/collections/c', body: { data: { n: 1 } } },
+    { method: 'PATCH', path: '/buckets/b/collections/c/records/r', body: { data: { s: 'Apple' } } },
+    { method: 'PUT', path: '/buckets/b/collections/c/records/s' },
+  ]);
+
 /** Of batches; some are wrong. */
 export const defaults = fc.constantFrom<JsonMap>(
   { method: 'PUT' },

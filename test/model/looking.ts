@@ -34,32 +34,51 @@ const questions = [
   '_limit=1',
 ].map((question) => new URLSearchParams(question).toString());
 
-/** Addresses to look at; `closely`: objects as well, and all questions to the longest list. */
-export function addressesOf(store: Store, closely: boolean): readonly string[] {
-  const addresses: string[] = [];
+/** A look, or an attempt that must change nothing. */
+export interface Look {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What to look at; `closely`: objects as well, and all questions to the longest list. */
+export function looksAt(store: Store, closely: boolean): readonly Look[] {
+  const looks: Look[] = [];
   const longest = [...store.lists]
     .filter(([path]) => placeOf(path)!.kind !== 'history')
     .reduce((found, [path, { live }]) => (live.size > found.size ? { path, size: live.size } : found), {
       path: '',
       size: 1,
     });
-  for (const [path, { live, gone }] of store.lists) {
-    addresses.push(`${path}?_since=0`);
+  for (const [path, { live, gone, clock }] of store.lists) {
+    looks.push({ path: `${path}?_since=0` });
     const { kind, bucket, collection } = placeOf(path)!;
     if (kind === 'record' && live.size > 0) {
-      addresses.push(`/buckets/${bucket}/snapshot/collections/${collection}@${endOfTime}`);
+      looks.push({ path: `/buckets/${bucket}/snapshot/collections/${collection}@${endOfTime}` });
     }
-    if (closely) addresses.push(`${path}?_since=0&_fields=n`);
+    if (closely) looks.push({ path: `${path}?_since=0&_fields=n` });
     if (!closely || placeOf(path)!.kind === 'history') continue;
-    if (path === longest.path) addresses.push(...questions.map((question) => `${path}?${question}`));
-    for (const id of [...live.keys(), ...gone.keys()]) addresses.push(`${path}/${id}`);
+    if (path === longest.path) looks.push(...questions.map((question) => ({ path: `${path}?${question}` })));
+    for (const id of [...live.keys(), ...gone.keys()]) looks.push({ path: `${path}/${id}` });
+    for (const id of live.keys()) looks.push(...attemptsOn(`${path}/${id}`, clock!));
   }
-  return addresses;
+  return looks;
+}
+
+/** Who may do what is told by how it is refused. */
+function attemptsOn(path: string, clock: number): readonly Look[] {
+  return [
+    { path, headers: { 'if-none-match': `"${clock}"` } },
+    { method: 'PUT', path, headers: { 'if-none-match': '*' } },
+    { method: 'DELETE', path, headers: { 'if-match': '"3"' } },
+  ];
 }
 
 /** Addresses of all histories. */
-export function historiesOf(store: Store): readonly string[] {
-  return [...store.lists.keys()].filter((path) => placeOf(path)!.kind === 'history').map((path) => `${path}?_limit=9`);
+export function historiesOf(store: Store): readonly Look[] {
+  return [...store.lists.keys()]
+    .filter((path) => placeOf(path)!.kind === 'history')
+    .map((path) => ({ path: `${path}?_limit=9` }));
 }
 
 /** Addresses of the files that records got last; some are there no more. */

@@ -38,6 +38,7 @@ export class Model {
   readonly setup: Setup;
   readonly #grants: ReadonlyMap<string, readonly string[]>;
   store = new Store();
+  #files: Turn['files'] = new Map();
 
   constructor(setup: Setup) {
     this.setup = setup;
@@ -51,6 +52,7 @@ export class Model {
   /** What has to be answered at this time; `hint` is what was. */
   answer(ask: Ask, hint: Reply, now: number): Expected {
     const before = isRead(ask) ? this.store : new Store(this.store);
+    this.#files = before.files;
     const changes: Change[] = [];
     const isBatch = ask.target === '/batch';
     const expected = isBatch
@@ -82,10 +84,13 @@ export class Model {
     return personOf(this.store, user === undefined ? undefined : this.accounts.get(user)?.id, this.#grants);
   }
 
-  #turn({ changes, ...given }: Omit<Turn, 'store' | 'world' | 'record'> & { readonly changes: Change[] }): Turn {
+  #turn({
+    changes,
+    ...given
+  }: Omit<Turn, 'store' | 'files' | 'world' | 'record'> & { readonly changes: Change[] }): Turn {
     const { id: userId } = given.person;
     const record: Turn['record'] = (change) => void changes.push({ ...change, userId });
-    return { ...given, record, store: this.store, world: this.setup.world };
+    return { ...given, record, store: this.store, files: this.#files, world: this.setup.world };
   }
 
   /** Principals are found out once for the whole batch, when somebody first has a part in it. */

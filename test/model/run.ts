@@ -1,8 +1,8 @@
 // Runs a history against a service and the model side by side, and complains about the first answer that differs.
 import { differences, type Seen } from './compare.ts';
 import type { Ask, Expected, Reply } from './exchange.ts';
-import { isMap } from './json.ts';
-import { addressesOf, filesOf, historiesOf } from './looking.ts';
+import { isMap, type JsonMap } from './json.ts';
+import { filesOf, historiesOf, looksAt, type Look } from './looking.ts';
 import { maxBatch, Model, type Setup } from './model.ts';
 import { Store } from './store.ts';
 import { finish, finishBatch, type Burst, type Sketch, type Step } from './sketch.ts';
@@ -143,15 +143,15 @@ class Run {
 
   /** Everything that there is or was, as this user sees it. */
   async lookAround(user: string | undefined, closely: boolean): Promise<void> {
-    await this.#look(user, addressesOf(this.#model.store, closely));
+    await this.#look(user, looksAt(this.#model.store, closely));
     for (const target of ['/permissions', ...filesOf(this.#model.store)]) {
       await this.#send([{ ask: { user, method: 'GET', target, headers: {}, body: undefined }, door: 'inside' }]);
     }
   }
 
-  async #look(user: string | undefined, addresses: readonly string[]): Promise<void> {
-    for (let at = 0; at < addresses.length; at += maxBatch) {
-      const body = { requests: addresses.slice(at, at + maxBatch).map((path) => ({ path })) };
+  async #look(user: string | undefined, looks: readonly Look[]): Promise<void> {
+    for (let at = 0; at < looks.length; at += maxBatch) {
+      const body = { requests: looks.slice(at, at + maxBatch).map((look): JsonMap => ({ ...look })) };
       await this.#send([{ ask: { user, method: 'POST', target: '/batch', headers: {}, body }, door: 'inside' }]);
     }
   }

@@ -1,6 +1,6 @@
 // Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
 import fc from 'fast-check';
-import { defaults, handover, rebirth, severalOf } from './batches.ts';
+import { defaults, handover, rebirth, renewal, severalOf } from './batches.ts';
 import { bodyFor, content, idFor, rarely, shares, time, values } from './bodies.ts';
 import { anyBurst } from './bursts.ts';
 import type { Json, JsonMap } from './json.ts';
@@ -172,7 +172,7 @@ function anyStep(world: World): fc.Arbitrary<Step> {
       { weight: 12, arbitrary: one },
       { weight: 3, arbitrary: severalOf(one) },
       { weight: 2, arbitrary: fc.nat(5) },
-      { weight: 1, arbitrary: fc.oneof(rebirth, handover) },
+      { weight: 1, arbitrary: fc.oneof(rebirth, handover, renewal) },
     ),
     defaults: rarely(defaults),
   });

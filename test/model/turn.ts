@@ -3,7 +3,7 @@ import { missing, type Ask, type Expected, type Reply } from './exchange.ts';
 import { withMember, type JsonMap } from './json.ts';
 import { parentOf, placeOf, uriOf, type Place } from './places.ts';
 import { everyone, holds, type Person } from './rights.ts';
-import type { Entries, Item, Store } from './store.ts';
+import type { Entries, Item, Store, StoredFile } from './store.ts';
 import { Refusal } from './exchange.ts';
 import type { World } from './world.ts';
 
@@ -24,6 +24,8 @@ export interface Change {
 export interface Turn {
   readonly world: World;
   readonly store: Store;
+  /** Those that there were when the request began: what becomes of files is settled when it ends. */
+  readonly files: ReadonlyMap<string, StoredFile>;
   readonly now: number;
   readonly person: Person;
   readonly ask: Ask;
