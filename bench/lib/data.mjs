@@ -33,7 +33,7 @@ export function attributes(n) {
   return { title: `Record ${n}`, count: (n * 7919) % 100_003, done: n % 3 === 0, text: 'x'.repeat(70) };
 }
 
-/** As long and as scattered as the ids that the server draws. @param {number} n */
+/** As long and as scattered as ids that clients draw at random; those of the server begin with the time. @param {number} n */
 export function recordId(n) {
   const scattered = (Math.imul(n, 2_654_435_761) >>> 0).toString(16).padStart(8, '0');
   return `${scattered}-0be9-4c4b-8f3e-${n.toString(16).padStart(12, '0')}`;

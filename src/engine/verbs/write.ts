@@ -90,7 +90,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
       : await writer.storage.update(list, id, text, timestamp);
   if (Object.keys(changes).length > 0) {
     // Under an id drawn just now there is nothing to replace.
-    if (isFresh) await writer.permission.addToAces([{ objectId: uri, permissions: changes }]);
+    if (isFresh) await writer.permission.addToAces([{ objectId: uri, permissions: changes }], { isFresh });
     else await writer.permission.replaceObjectPermissions(uri, changes);
   }
   const { caller } = context;

@@ -80,6 +80,7 @@ async function recordInBucket(
     const uri = kind.listUri(ids);
     await permission.addToAces(
       entries.map(({ id, change }) => ({ objectId: `${uri}/${id}`, permissions: { read: [...readers(change)] } })),
+      { isFresh: true },
     );
   }
   await trimHistory(kind, trim, changes, { storage, permission });
