@@ -120,12 +120,13 @@ function givenLocation({ store, hint }: Turn, uri: string, extension: string | u
 }
 
 /** `GET /attachments/{bucket}/{collection}/{record}/{name}` @throws Refusal */
-export function answerFile({ store, files, person }: Turn, path: string): Expected {
+export function answerFile({ store, files, person, ask }: Turn, path: string): Expected {
   const [bucket, collection, record] = path.split('/').slice(2);
   const place = placeOf(`/buckets/${bucket}/collections/${collection}/records/${record}`)!;
   if (!mayRead(store, person, place)) throw refused(person);
   const file = files.get(uriOf(place));
   if (file?.location !== `/v1${path}`) throw new Refusal(404, 111);
   const headers = { etag: '*', 'last-modified': '*', 'cache-control': 'private, no-cache' };
+  if (ask.headers['if-none-match'] === '*') return { status: 304, headers, body: undefined };
   return { status: 200, headers, body: JSON.parse(file.content) as Json };
 }
