@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findProgram, type Program } from './debian-program.ts';
 import { freePort } from './redis.ts';
+import { freeze } from './frozen-process.ts';
 
 let program: Promise<Program> | undefined;
 
@@ -67,8 +68,9 @@ export class MemcachedProcess {
   }
 
   /** The process stops answering, its connections stay. */
-  pause(): void {
-    this.#child?.kill('SIGSTOP');
+  async pause(): Promise<void> {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) await freeze(pid);
   }
 
   resume(): void {

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findProgram, type Program } from './debian-program.ts';
+import { freeze } from './frozen-process.ts';
 
 /** What the server of Debian's archive needs beside the C library. */
 const packages = [
@@ -97,8 +98,9 @@ export class RedisProcess {
   }
 
   /** The process stops answering, its connections stay. */
-  pause(): void {
-    this.#child?.kill('SIGSTOP');
+  async pause(): Promise<void> {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) await freeze(pid);
   }
 
   resume(): void {

@@ -1,11 +1,12 @@
 // A real server in a process of its own, as a user starts it, for tests that kill it or look at what it leaves behind.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { freeze } from './frozen-process.ts';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
@@ -91,17 +92,9 @@ export class ServerProcess {
     return this.#child.pid!;
   }
 
-  /** Stops the process where it stands; resolves when no thread of it moves any more. */
-  async pause(): Promise<void> {
-    this.#child.kill('SIGSTOP');
-    const threads = `/proc/${this.pid}/task`;
-    let states: readonly string[];
-    do {
-      const stats = (await readdir(threads)).map((thread) => readFile(join(threads, thread, 'stat'), 'utf8'));
-      states = (await Promise.all(stats)).map((stat) =>
-        stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3),
-      );
-    } while (states.some((state) => state !== 'T'));
+  /** Stops the process where it stands. */
+  pause(): Promise<void> {
+    return freeze(this.pid);
   }
 
   resume(): void {

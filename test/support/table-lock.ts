@@ -14,8 +14,10 @@ export interface TableLock {
   readonly release: () => Promise<void>;
 }
 
-/** Locks a table; timeouts do not pass by themselves until the test is over. */
+/** Locks a table that background work does not use; timeouts do not pass by themselves until the test is over. */
 export async function lockTable({ database }: OpenPostgres, table: string): Promise<TableLock> {
+  // What earlier tests have left to it would wait as well.
+  await database.reapAll();
   const transaction = await database.begin();
   await database.within(transaction, 'storage').run({ text: `LOCK TABLE ${table}` }, []);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -6,6 +6,11 @@ import type { ConnectionPool } from './connection-pool.ts';
 
 /** Rows deleted in one transaction. */
 const chunkRows = 5000;
+/**
+ * How long to wait for rows that somebody else has locked, as those do who delete all entries of a principal: much less than
+ * the time after which PostgreSQL looks for deadlocks and ends one of those in the circle, which must not be a request.
+ */
+const lockTimeoutMs = 100;
 /** As how many rows a list or folder counts, empty ones included, since each takes some statements. */
 const rowsPerList = 50;
 
@@ -37,6 +42,7 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.takeForUnit();
   try {
     await connection.run({ text: 'BEGIN' });
+    await connection.run({ text: `SET LOCAL lock_timeout = ${lockTimeoutMs}` });
     const more = await deleteChunk(connection);
     await connection.run({ text: 'COMMIT' });
     connection.release();

@@ -84,14 +84,14 @@ describe('A memcached server', () => {
       maxBacklog: 1000,
       clock: createTestClock(),
     });
-    own.pause();
+    await own.pause();
     const outcomes = await Promise.allSettled([cache.get('a'), cache.set('b', 1, 60), cache.increment('c', 1, 60)]);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { reason: 'the server did not answer in time' } });
     }
     own.resume();
     expect(await cache.get('a')).toBeUndefined();
-    own.pause();
+    await own.pause();
     await cache.close();
   });
 

@@ -22,7 +22,7 @@ const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascend
 /** When its statement began. */
 const askWhen = question(
   'ask-when',
-  'SELECT statement_timestamp()::text FROM (SELECT count(*) FROM coffer_doomed_lists d WHERE d.list = $1::bigint) k',
+  'SELECT statement_timestamp()::text FROM (SELECT count(*) FROM coffer_memberships m WHERE m.user_key = $1::text) k',
 );
 const readTwice = question('read-twice', 'SELECT $1::text, 2 * $2::bigint');
 
@@ -190,7 +190,7 @@ describe('a question', () => {
   });
 
   it('waits for those under way where they are many, but not for long, and goes with others.', async () => {
-    const table = await lockTable(direct, 'coffer_doomed_lists');
+    const table = await lockTable(direct, 'coffer_memberships');
     const ask = (n: number): Promise<readonly Row[]> => access.ask(askWhen, [n]);
     const first = [0, 1, 2, 3, 4, 5, 6, 7].map(ask);
     await table.waitedForBy(1);

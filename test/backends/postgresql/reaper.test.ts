@@ -64,3 +64,15 @@ test('Folders do not wait until there are no lists left, and a step is over afte
   while (await reapChunk(pool));
   expect(await countLeft()).toEqual([0, 0, 0, 0]);
 });
+
+test('gives way to a request that deletes the same entries, and comes back.', async () => {
+  await detach(20, 20);
+  const { database } = openPostgres(systemClock, { url });
+  onTestFinished(() => database.close());
+  const transaction = await database.begin();
+  await database.within(transaction, 'permission').run({ text: 'DELETE FROM coffer_entries' }, []);
+  await expect(reapChunk(pool)).rejects.toMatchObject({ code: '55P03' });
+  await transaction.rollback();
+  while (await reapChunk(pool));
+  expect(await countLeft()).toEqual([0, 0, 0, 0]);
+});

@@ -126,7 +126,7 @@ describe('a server that is gone', () => {
 describe('a server that does not answer', () => {
   it('fails every call within the timeout and loses no turn.', async () => {
     await create('a');
-    server.pause();
+    await server.pause();
     const began = performance.now();
     const outcomes = await Promise.allSettled([storage.reader.get(list, 'a'), create('b'), create('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -142,7 +142,7 @@ describe('a server that does not answer', () => {
 
   it('does not keep writers to one list waiting one after another.', async () => {
     await create('a');
-    server.pause();
+    await server.pause();
     const began = performance.now();
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => create(`w${n}`)));
     // One timeout for the turn, one for the command.
