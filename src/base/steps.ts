@@ -17,6 +17,14 @@ export async function runWithPauses<T>(steps: Steps<T>, runStep: <R>(step: () =>
   }
 }
 
+/** Runs the steps one right after the other, where they are known to be few. */
+export function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** Lets the event loop turn once. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {

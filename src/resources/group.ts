@@ -1,4 +1,5 @@
 // Groups: named lists of users inside a bucket. Their URI is a principal that the members hold.
+import { pause } from '../base/steps.ts';
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
@@ -85,9 +86,24 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
   if (isTombstone(entry)) return permission.removePrincipal(uri);
   const before = membersOf(old);
   const after = membersOf(entry);
-  for (const member of after) if (!before.has(member)) await permission.addUserPrincipal(member, uri);
-  for (const member of before) if (!after.has(member)) await permission.removeUserPrincipal(member, uri);
+  let changed = 0;
+  const count = async (): Promise<void> => {
+    if (++changed % membersPerStep === 0) await pause();
+  };
+  for (const member of after) {
+    if (before.has(member)) continue;
+    await permission.addUserPrincipal(member, uri);
+    await count();
+  }
+  for (const member of before) {
+    if (after.has(member)) continue;
+    await permission.removeUserPrincipal(member, uri);
+    await count();
+  }
 }
+
+/** Memberships that are changed before others are served; where everything is in this process, nothing else lets them. */
+const membersPerStep = 500;
 
 function membersOf(entry: StoredEntry | undefined): ReadonlySet<string> {
   return entry === undefined || isTombstone(entry) ? new Set() : membersIn(entry.attributes);

@@ -1,5 +1,6 @@
 // The rows of entries and of the folders that they lie in.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { Steps } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection } from './connection.ts';
 
@@ -48,23 +49,57 @@ export function grant(
   );
 }
 
-/** Puts principals in place of those of the permissions named. */
-export function replaceEntries(
+/** Rows that are changed without a pause. */
+const rowsPerStep = 500;
+
+/** How many principals there are in all entries together. */
+export function countPrincipals(permissions: ObjectPermissions): number {
+  let count = 0;
+  for (const principals of Object.values(permissions)) count += principals.length;
+  return count;
+}
+
+/** Puts principals in place of those of the permissions named. Those who stay are not touched. */
+export function* replaceEntries(
   connection: Connection,
   objectId: string,
   permissions: ObjectPermissions,
   folders: Folders,
-): void {
+): Steps<void> {
   const { folder: uri, name } = splitObjectId(objectId);
-  let folder = folders.find(connection, uri);
+  let changed = 0;
   for (const [permission, principals] of Object.entries(permissions)) {
-    if (folder !== undefined) {
-      connection.run('DELETE FROM entries WHERE folder = ? AND name = ? AND permission = ?', folder, name, permission);
+    const folder = principals.length > 0 ? folders.ensure(connection, uri) : folders.find(connection, uri);
+    if (folder === undefined) continue;
+    const rows = connection.all<[string]>(
+      'SELECT principal FROM entries WHERE folder = ? AND name = ? AND permission = ?',
+      folder,
+      name,
+      permission,
+    );
+    const before = new Set(rows.map(([principal]) => principal));
+    const after = new Set(principals);
+    for (const principal of before) {
+      if (after.has(principal)) continue;
+      revoke(connection, folder, name, permission, principal);
+      if (++changed % rowsPerStep === 0) yield;
     }
-    if (principals.length === 0) continue;
-    folder ??= folders.ensure(connection, uri);
-    for (const principal of principals) grant(connection, folder, name, permission, principal);
+    for (const principal of after) {
+      if (before.has(principal)) continue;
+      grant(connection, folder, name, permission, principal);
+      if (++changed % rowsPerStep === 0) yield;
+    }
   }
+}
+
+function revoke(connection: Connection, folder: number, name: string, permission: string, principal: string): void {
+  connection.run(
+    'DELETE FROM entries WHERE folder = ? AND name = ? AND permission = ? AND principal = ?',
+    folder,
+    name,
+    permission,
+    principal,
+  );
 }
 
 /** Takes away all entries of an object. */

@@ -1,4 +1,5 @@
 // Entries of many objects, stored with few statements: what most of the time goes to is the way to SQLite and back.
+import type { Steps } from '../../base/steps.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -13,8 +14,11 @@ const insert = (rows: number): string =>
 const insertOne = insert(1);
 const insertMany = insert(rowsPerStatement);
 
+/** Statements without a pause. */
+const statementsPerStep = 16;
+
 /** Adds principals to entries of the objects. */
-export function grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): void {
+export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {
   const values: SqlValue[] = [];
   for (const { objectId, permissions } of entries) {
     const { folder: uri, name } = splitObjectId(objectId);
@@ -26,6 +30,9 @@ export function grantAll(connection: Connection, entries: readonly ObjectEntries
   }
   const size = rowsPerStatement * columns;
   let start = 0;
-  for (; start + size <= values.length; start += size) connection.run(insertMany, ...values.slice(start, start + size));
+  for (; start + size <= values.length; start += size) {
+    connection.run(insertMany, ...values.slice(start, start + size));
+    if ((start / size) % statementsPerStep === statementsPerStep - 1) yield;
+  }
   for (; start < values.length; start += columns) connection.run(insertOne, ...values.slice(start, start + columns));
 }

@@ -1,12 +1,13 @@
 // Writes that are a unit of work of their own. Those that wait at the same time share one turn of the writer, in which
 // everything that they have in common is done once: the savepoint, looking up and storing the rows of their lists.
 import type { Clock } from '../../base/clock.ts';
+import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
-import { deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
+import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
 import { Drafts } from './list-drafts.ts';
 import { keyOfObject, type Changes } from './memory.ts';
@@ -15,6 +16,9 @@ import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
 /** Writes that are done in one go, while nobody else is served: about a millisecond. */
 const maxTogether = 100;
+
+/** Who gives an object more entries does it as a unit of work, which pauses for others. */
+const mostPrincipals = 100;
 
 interface Waiting {
   readonly write: LoneWrite;
@@ -92,14 +96,14 @@ class Round {
   run(writes: readonly LoneWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
     this.#drafts.store();
-    if (this.#entries.length > 0) grantAll(this.#connection, this.#entries, this.#folders);
+    if (this.#entries.length > 0) runAtOnce(grantAll(this.#connection, this.#entries, this.#folders));
     return stamps;
   }
 
   #do(write: LoneWrite): number | undefined {
     const { list, id, isFresh = false, expected, text, uri, entries } = write;
     const connection = this.#connection;
-    if (!this.#isHeld(write.holder)) return undefined;
+    if (countPrincipals(entries) > mostPrincipals || !this.#isHeld(write.holder)) return undefined;
     const found = isFresh ? undefined : findObject(connection, list, id);
     if (found?.object?.lastModified !== expected) return undefined;
     if (text === undefined && found?.object === undefined) return undefined;
@@ -132,7 +136,7 @@ class Round {
     draft.count({ live: found.object === undefined ? 1 : 0, dead: found.tombstone === undefined ? 0 : -1 });
     if (uri !== undefined) {
       this.#changes.ofEntries(uri);
-      replaceEntries(connection, uri, entries, this.#folders);
+      runAtOnce(replaceEntries(connection, uri, entries, this.#folders));
     }
     return lastModified;
   }

@@ -6,13 +6,16 @@ import type {
   PermissionWriter,
 } from '../../contracts/permission.ts';
 import type { UnitAccess } from './access.ts';
-import { deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
+import { countPrincipals, deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
 import type { Changes } from './memory.ts';
+import { runAtOnce } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
+/** Principals that are added without looking for a pause. */
+const mostAtOnce = 100;
 /** Objects whose entries are changed without a pause. */
 const objectsPerStep = 500;
 
@@ -106,15 +109,16 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     this.#forgetAnswers(objectIds);
     const folders = this.#folders;
-    if (entries.length <= objectsPerStep) {
-      return this.access.run((connection) => grantAll(connection, entries, folders));
+    const [first] = entries;
+    if (first !== undefined && entries.length === 1 && countPrincipals(first.permissions) <= mostAtOnce) {
+      return this.access.run((connection) => runAtOnce(grantAll(connection, entries, folders)));
     }
     return (
       this.access
         .read(function* (connection) {
           for (let start = 0; start < entries.length; start += objectsPerStep) {
             if (start > 0) yield;
-            grantAll(connection, entries.slice(start, start + objectsPerStep), folders);
+            yield* grantAll(connection, entries.slice(start, start + objectsPerStep), folders);
           }
         })
         // Of what was asked between two steps.
@@ -123,9 +127,12 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    this.#forgetAnswers(new Set([objectId]));
+    const objectIds = new Set([objectId]);
+    this.#forgetAnswers(objectIds);
     this.#changes.ofEntries(objectId);
-    return this.access.run((connection) => replaceEntries(connection, objectId, permissions, this.#folders));
+    return this.access
+      .read((connection) => replaceEntries(connection, objectId, permissions, this.#folders))
+      .finally(() => this.#forgetAnswers(objectIds));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {

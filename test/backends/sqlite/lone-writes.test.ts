@@ -1,5 +1,6 @@
 // Writes alone that share a turn: what each does is what it would have done in a unit of work of its own.
 import fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { LoneWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
@@ -90,5 +91,24 @@ describe('writes alone that come together', () => {
     const stamps = await Promise.all(Array.from({ length: 350 }, (_, n) => one.database.writeAlone!(write(n))));
     const first = one.clock.now();
     expect(stamps).toEqual(Array.from({ length: 350 }, (_, n) => first + Math.floor(n / 2)));
+  });
+
+  it('are left to units of work where they have very many principals, and those let others through', async () => {
+    const one = await openTestDatabase();
+    const many = Array.from({ length: 5000 }, (_, n) => `user:${n}`);
+    const uri = '/buckets/b/collections/c/records/x';
+    const about = { list: lists[0]!, id: 'x', holder: undefined, expected: undefined, text: '{}', uri };
+    expect(await one.database.writeAlone!({ ...about, entries: { read: many } })).toBeUndefined();
+    for (const entries of [{ read: many }, { read: many.slice(4000) }]) {
+      let isDone = false;
+      const writing = one.unit((_, permission) => permission.replaceObjectPermissions(uri, entries));
+      const done = writing.then(() => (isDone = true));
+      let turns = 0;
+      for (; !isDone; turns++) await nextTurn();
+      await done;
+      expect(turns).toBeGreaterThan(6);
+      const stored = await one.permission.reader.getObjectPermissions(uri);
+      expect(stored['read']?.toSorted()).toEqual(entries.read.toSorted());
+    }
   });
 });
