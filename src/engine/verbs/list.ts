@@ -198,7 +198,8 @@ async function readPage(
 
 /**
  * The empty page of a list that has not changed since the moment asked about, as its clock alone says: what polls mostly
- * get. Who has seen all up to the clock has missed nothing, so the horizon does not matter. Backends on another machine find out by themselves, in the same trip.
+ * get. Who has seen all up to the clock has missed nothing, so the horizon does not matter. Backends on another machine find
+ * out by themselves, in the same trip.
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
   if (context.session.isRemote || filters.length === 0) return undefined;
