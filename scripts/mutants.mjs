@@ -45,8 +45,8 @@ export const mutants = [
   {
     name: 'who leaves a group keeps what it may',
     file: 'src/resources/group.ts',
-    find: 'if (!after.has(member)) await permission.removeUserPrincipal',
-    replace: 'if (after.has(member)) await permission.removeUserPrincipal',
+    find: 'if (after.has(member)) continue;',
+    replace: 'if (!after.has(member)) continue;',
     backend: 'memory',
   },
   {

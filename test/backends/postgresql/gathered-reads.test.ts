@@ -19,10 +19,10 @@ import { lockTable } from '../../support/table-lock.ts';
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 100 };
 const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascending' }] };
-/** When its statement began. */
-const askWhen = question(
-  'ask-when',
-  'SELECT statement_timestamp()::text FROM (SELECT count(*) FROM coffer_memberships m WHERE m.user_key = $1::text) k',
+/** Which statement it went with: two that go on at the same time may have begun in the same microsecond. */
+const askWhich = question(
+  'ask-which',
+  `SELECT pg_backend_pid() || ' ' || statement_timestamp() FROM (SELECT count(*) FROM coffer_memberships m WHERE m.user_key = $1::text) k`,
 );
 const readTwice = question('read-twice', 'SELECT $1::text, 2 * $2::bigint');
 
@@ -191,7 +191,7 @@ describe('a question', () => {
 
   it('waits for those under way where they are many, but not for long, and goes with others.', async () => {
     const table = await lockTable(direct, 'coffer_memberships');
-    const ask = (n: number): Promise<readonly Row[]> => access.ask(askWhen, [n]);
+    const ask = (n: number): Promise<readonly Row[]> => access.ask(askWhich, [n]);
     const first = [0, 1, 2, 3, 4, 5, 6, 7].map(ask);
     await table.waitedForBy(1);
     const late: Promise<readonly Row[]>[] = [];
@@ -203,10 +203,10 @@ describe('a question', () => {
     vi.advanceTimersByTime(10);
     await table.waitedForBy(2);
     await table.release();
-    const times = (await Promise.all([...first, ...late])).map(([row]) => row?.[0]);
-    expect(new Set(times.slice(0, 8)).size).toBe(1);
-    expect(new Set(times.slice(8)).size).toBe(1);
-    expect(new Set(times).size).toBe(2);
+    const statements = (await Promise.all([...first, ...late])).map(([row]) => row?.[0]);
+    expect(new Set(statements.slice(0, 8)).size).toBe(1);
+    expect(new Set(statements.slice(8)).size).toBe(1);
+    expect(new Set(statements).size).toBe(2);
   });
 
   it('is answered in any number, from one statement or several.', async () => {
