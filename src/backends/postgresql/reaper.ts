@@ -7,10 +7,11 @@ import type { ConnectionPool } from './connection-pool.ts';
 /** Rows deleted in one transaction. */
 const chunkRows = 5000;
 /**
- * How long to wait for rows that somebody else has locked, as those do who delete all entries of a principal: much less than
- * the time after which PostgreSQL looks for deadlocks and ends one of those in the circle, which must not be a request.
+ * How long to wait for rows that somebody else has locked, as those do who delete all entries of a principal: hardly at all,
+ * or PostgreSQL finds a deadlock and ends one of those in the circle, which must not be a request.
  */
-const lockTimeoutMs = 100;
+const lockTimeoutMs = 1;
+const lockNotAvailable = '55P03';
 /** As how many rows a list or folder counts, empty ones included, since each takes some statements. */
 const rowsPerList = 50;
 
@@ -49,6 +50,8 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
     return more;
   } catch (error) {
     connection.release(false);
+    // Somebody else is at the same rows: they are left to the next time.
+    if ((error as { readonly code?: unknown }).code === lockNotAvailable) return true;
     throw error;
   }
 }

@@ -71,7 +71,9 @@ test('gives way to a request that deletes the same entries, and comes back.', as
   onTestFinished(() => database.close());
   const transaction = await database.begin();
   await database.within(transaction, 'permission').run({ text: 'DELETE FROM coffer_entries' }, []);
-  await expect(reapChunk(pool)).rejects.toMatchObject({ code: '55P03' });
+  const before = await countLeft();
+  expect(await reapChunk(pool)).toBe(true);
+  expect(await countLeft()).toEqual(before);
   await transaction.rollback();
   while (await reapChunk(pool));
   expect(await countLeft()).toEqual([0, 0, 0, 0]);
