@@ -2,8 +2,8 @@
 // Others read and write in another bucket. No limits are set, so nothing but the service itself protects them.
 import { headers, send } from './lib/client.mjs';
 import { attributes, bucket, records } from './lib/data.mjs';
-import { formatCount, formatMs } from './lib/rows.mjs';
-import { visitDuring } from './lib/visitor.mjs';
+import { formatCount } from './lib/rows.mjs';
+import { besideQuiet, visitDuring } from './lib/visitor.mjs';
 
 export const title = 'others beside one who burns resources';
 const clients = 4;
@@ -39,12 +39,7 @@ export async function* run(bench) {
       yield {
         question: `${title}: ${name}, p99`,
         backend,
-        ours: `${formatMs(busy.p99)} ms, longest ${formatMs(busy.max)} ms`,
-        beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
-        value: busy.p99,
-        unit: 'ms',
-        target: { atMost: 100 },
-        latency: busy,
+        ...besideQuiet(quiet, busy),
         remark: `${clients} clients, ${formatCount(result / (quietSeconds * 2))} of their requests a second`,
       };
     }

@@ -6,7 +6,7 @@ import { headers, send } from './lib/client.mjs';
 import { attributes, bucket } from './lib/data.mjs';
 import { planOf, sizesOf } from './growth.mjs';
 import { formatCount, formatMs } from './lib/rows.mjs';
-import { visitDuring } from './lib/visitor.mjs';
+import { besideQuiet, visitDuring } from './lib/visitor.mjs';
 
 export const title = 'delete a large bucket';
 const other = '/v1/buckets/other/collections/list';
@@ -32,12 +32,7 @@ export async function* run(bench) {
     yield {
       question: `${title} of ${formatCount(large)} records, p99 of others`,
       backend,
-      ours: `${formatMs(busy.p99)} ms, longest ${formatMs(busy.max)} ms`,
-      beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
-      value: busy.p99,
-      unit: 'ms',
-      target: { atMost: 100 },
-      latency: busy,
+      ...besideQuiet(quiet, busy),
       remark: `answered after ${formatMs(result.answered)} ms, ${result.left === 0 ? '' : 'not '}gone after ${result.finished.toFixed(1)} s`,
     };
     await bench.stop(program);

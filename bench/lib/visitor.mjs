@@ -3,8 +3,27 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { formatMs } from './rows.mjs';
 
 const probe = fileURLToPath(new URL('probe.mjs', import.meta.url));
+
+/**
+ * The part of a row that says what others waited.
+ *
+ * @param {import('./probe.mjs').Impression} quiet
+ * @param {import('./probe.mjs').Impression} busy
+ * @returns {Pick<import('./rows.mjs').Row, 'ours' | 'beside' | 'value' | 'unit' | 'target' | 'latency'>}
+ */
+export function besideQuiet(quiet, busy) {
+  return {
+    ours: `${formatMs(busy.p99)} ms, longest ${formatMs(busy.max)} ms`,
+    beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
+    value: busy.p99,
+    unit: 'ms',
+    target: { atMost: 100 },
+    latency: busy,
+  };
+}
 
 /**
  * Visits the server every few milliseconds, first while nothing else happens and then while the task runs.

@@ -19,20 +19,23 @@ const statementsPerStep = 16;
 
 /** Adds principals to entries of the objects. */
 export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {
-  const values: SqlValue[] = [];
+  let values: SqlValue[] = [];
+  let statements = 0;
   for (const { objectId, permissions } of entries) {
     const { folder: uri, name } = splitObjectId(objectId);
     for (const [permission, principals] of Object.entries(permissions)) {
       if (principals.length === 0) continue;
       const folder = folders.ensure(connection, uri);
-      for (const principal of principals) values.push(folder, name, permission, principal);
+      for (const principal of principals) {
+        values.push(folder, name, permission, principal);
+        if (values.length < rowsPerStatement * columns) continue;
+        connection.run(insertMany, ...values);
+        values = [];
+        if (++statements % statementsPerStep === 0) yield;
+      }
     }
   }
-  const size = rowsPerStatement * columns;
-  let start = 0;
-  for (; start + size <= values.length; start += size) {
-    connection.run(insertMany, ...values.slice(start, start + size));
-    if ((start / size) % statementsPerStep === statementsPerStep - 1) yield;
+  for (let start = 0; start < values.length; start += columns) {
+    connection.run(insertOne, ...values.slice(start, start + columns));
   }
-  for (; start < values.length; start += columns) connection.run(insertOne, ...values.slice(start, start + columns));
 }

@@ -115,12 +115,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     }
     return (
       this.access
-        .read(function* (connection) {
-          for (let start = 0; start < entries.length; start += objectsPerStep) {
-            if (start > 0) yield;
-            yield* grantAll(connection, entries.slice(start, start + objectsPerStep), folders);
-          }
-        })
+        .read((connection) => grantAll(connection, entries, folders))
         // Of what was asked between two steps.
         .finally(() => this.#forgetAnswers(objectIds))
     );

@@ -29,6 +29,19 @@ async function happen(database: TestDatabase, { isKept, writes }: { isKept: bool
   await nextTurn();
 }
 
+/** Whatever happens, by either of them, both say the same. */
+async function expectSame(one: TestDatabase, other: TestDatabase): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
+      for (const event of events) {
+        await happen(event.isOwn ? one : other, event);
+        expect(await observe(one)).toEqual(await observe(other));
+      }
+    }),
+    { numRuns: 100 },
+  );
+}
+
 describe('what is remembered', () => {
   it('is what the database says after a write of any kind', async () => {
     const one = await openTestDatabase();
@@ -46,30 +59,14 @@ describe('what is remembered', () => {
   it('is what the database says, whoever writes what, whether it is kept or undone', async () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
-        for (const event of events) {
-          await happen(event.isOwn ? one : other, event);
-          expect(await observe(one)).toEqual(await observe(other));
-        }
-      }),
-      { numRuns: 100 },
-    );
+    await expectSame(one, other);
   });
 
   it('is what the database says where most entries and memberships are too many to be kept', async () => {
     const one = await openTestDatabase({ mostPrincipals: 1 });
     const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
     await fill(one);
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
-        for (const event of events) {
-          await happen(event.isOwn ? one : other, event);
-          expect(await observe(one)).toEqual(await observe(other));
-        }
-      }),
-      { numRuns: 100 },
-    );
+    await expectSame(one, other);
   });
 
   it('is what the database says, whatever is pushed out meanwhile', async () => {
