@@ -55,6 +55,8 @@ async function startWorkers(
   configure();
   const service = await start(['--config', 'coffer.ini'], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
   await service.logged('All workers listen');
+  // Each process writes its lines when it gets to it.
+  await service.loggedCount('Listening', count);
   return { ...service, cwd, configure };
 }
 
@@ -103,6 +105,7 @@ describe('coffer start --workers', () => {
         const restarted = service.loggedNext('Restarted workers');
         service.kill(signal);
         await restarted;
+        await service.loggedCount('Listening', seen.size + 2);
         const fresh = listening(service).slice(-2);
         for (const { Pid } of fresh) {
           expect(seen).not.toContain(Pid);
@@ -211,6 +214,7 @@ describe('coffer start --workers', () => {
     const service = await startWorkers(2);
     process.kill(listening(service)[0]!.Pid, 'SIGTERM');
     await service.loggedCount('Listening', 3);
+    await service.loggedCount('Stopped', 1);
     expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(1);
     service.kill('SIGINT');
     expect(await service.ended).toBe(0);
