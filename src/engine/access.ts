@@ -61,10 +61,10 @@ export interface AccessRule {
 }
 
 /** Whether the caller may do what the rule is about. */
-export async function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
+export function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.policed === undefined) return isGranted(rule, caller, reader, ids);
   // Nobody can be let into the list of a user that there is not.
-  if (rule.authenticated && caller.userId === undefined) return false;
+  if (rule.authenticated && caller.userId === undefined) return Promise.resolve(false);
   return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => isGranted(rule, caller, reader, ids) });
 }
 
@@ -83,16 +83,16 @@ async function askPolicy(
   return answer === true;
 }
 
-async function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
-  if (rule.authenticated) return caller.userId !== undefined;
-  if (isNamedBySettings(rule, caller)) return true;
+function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
+  if (rule.authenticated) return Promise.resolve(caller.userId !== undefined);
+  if (isNamedBySettings(rule, caller)) return Promise.resolve(true);
   const { knownPrincipals, memberOf } = caller;
   const bound = rule.entries?.bind(ids) ?? [];
-  const isInEntry = bound.length > 0 && reader.permission.checkPermission(knownPrincipals, bound, memberOf);
+  const isInEntry =
+    bound.length > 0 ? reader.permission.checkPermission(knownPrincipals, bound, memberOf) : Promise.resolve(false);
   if (memberOf === undefined || rule.principals.size === 0) return isInEntry;
   // Settings may name groups as well. Both are asked at once, for each may be a way to another machine.
-  const [named, granted] = await Promise.all([isNamed(rule, caller), isInEntry]);
-  return named || granted;
+  return Promise.all([isNamed(rule, caller), isInEntry]).then(([named, granted]) => named || granted);
 }
 
 /** The same as `isNamedBySettings` for a caller whose groups may not be known yet. */

@@ -72,9 +72,14 @@ export function requireNoIssues({ context }: Scope): void {
   if (context.issues.length > 0) throw invalidParameters(context.issues);
 }
 
-/** The ids in the path, with that of an object of the kind. Spreads take many times longer, and every write asks. */
+/** The ids in the path, with that of an object of the kind. */
 export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: string): PathIds {
-  return Object.assign({}, context.ids, { [kind.idName]: id });
+  const { ids } = context;
+  if (ids[kind.idName] === id) return ids;
+  // Spreads take many times longer, and every write asks.
+  const others: Record<string, string> = Object.assign({}, ids);
+  others[kind.idName] = id;
+  return others;
 }
 
 /** The id of the object in the path. */

@@ -201,7 +201,7 @@ export class Session {
     }
     const tasks = this.#afterCommit;
     this.#reset();
-    await this.#runAll(tasks);
+    if (tasks !== undefined) await this.#runAll(tasks);
   }
 
   /** Undoes everything. Never throws. */

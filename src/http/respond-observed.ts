@@ -5,10 +5,11 @@ import { AnsweredOuterRequest } from './observed-request.ts';
 import { runRequest, type Answer, type RunnerOptions } from './runner.ts';
 
 /** Answers a request, and lets observers know. */
-export async function respond(runner: RunnerOptions, request: ServiceRequest): Promise<ServiceResponse> {
+export function respond(runner: RunnerOptions, request: ServiceRequest): Promise<ServiceResponse> {
   const { observer } = runner;
-  if (observer === undefined) return (await runRequest(runner, request)).response;
-  return observed(observer, request, () => runRequest(runner, request));
+  return observer === undefined
+    ? runRequest(runner, request).then(({ response }) => response)
+    : observed(observer, request, () => runRequest(runner, request));
 }
 
 /** Refuses what does not get as far as the runner, and lets observers know. */

@@ -85,7 +85,7 @@ describe('all backends', () => {
         }
       }),
       // A history that fails is shown as short as it has become by then, before the test runs out of time.
-      { numRuns: 100, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true },
+      { numRuns: 100, plugins: [fc.interruptAfterTimeLimit(90_000, { failOnInterrupt: true })] },
     );
   });
 });

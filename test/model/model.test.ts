@@ -13,8 +13,7 @@ const seconds = Number(COFFER_PROVE_SECONDS ?? '4');
 const seed = Number(COFFER_PROVE_SEED ?? String(Date.now() % 2 ** 31));
 /** Of the search for the shortest history that fails. */
 const patience = {
-  interruptAfterTimeLimit: 60_000,
-  markInterruptAsFailure: false,
+  plugins: [fc.interruptAfterTimeLimit(60_000)],
   endOnFailure: COFFER_PROVE_SHRINK === 'no',
 };
 const backends = allBackends.filter(({ name }) => (COFFER_PROVE_BACKEND ?? name) === name);

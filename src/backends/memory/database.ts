@@ -4,7 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
+import { ListChanges } from './list-changes.ts';
 import { ListTable } from './list-table.ts';
+import { writeAlone } from './lone-write.ts';
 import { MemoryUnit, UnitQueue } from './unit-queue.ts';
 
 export interface MemoryDatabase extends Database {
@@ -22,13 +24,17 @@ export interface MemoryDatabase extends Database {
 /** A new, empty database. Storage and permission backends created on the same one share its transactions. */
 export function createMemoryDatabase({ clock }: { readonly clock: Clock }): MemoryDatabase {
   const queue = new UnitQueue();
+  const lists = new ListTable();
+  const grants = new GrantTable();
   return {
     name: 'memory',
     abilities: { rollback: true, durable: false, atomicAcrossParents: true },
     clock,
-    lists: new ListTable(),
-    grants: new GrantTable(),
+    lists,
+    grants,
     begin: () => queue.begin(),
+    writeAlone: (write) =>
+      queue.runAlone((unit) => writeAlone(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {

@@ -1,9 +1,11 @@
 // Access-control entries and memberships, with an index for each way they are asked for, and the only code that
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
 import type { Steps } from '../../base/steps.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
+import { ownEntries, ownNames, soleEntries, soleNames } from './sole-entries.ts';
 import { Sweeper } from './sweeper.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -116,9 +118,19 @@ export class GrantTable {
 
   grant(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
     const grants = this.#grants;
-    if (findEntries(grants, objectId)?.get(permission)?.has(principal)) return;
-    grant(grants, objectId, permission, principal);
+    if (!grant(grants, objectId, permission, principal)) return;
     unit.record(() => revoke(grants, objectId, permission, principal));
+  }
+
+  /** Makes these entries of the object what they say; others stay. */
+  replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): void {
+    for (const permission of Object.keys(permissions)) {
+      const keep = new Set(permissions[permission]);
+      for (const principal of this.entriesOf(objectId)?.get(permission) ?? []) {
+        if (!keep.has(principal)) this.revoke(objectId, permission, principal, unit);
+      }
+      for (const principal of keep) this.grant(objectId, permission, principal, unit);
+    }
   }
 
   revoke(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
@@ -164,29 +176,36 @@ function findEntries({ folders }: Grants, objectId: string): Map<string, Set<str
   return folders.get(folderOf(objectId))?.objects.get(objectId);
 }
 
-function grant(grants: Grants, objectId: string, permission: string, principal: string): void {
+/** Whether this is new. */
+function grant(grants: Grants, objectId: string, permission: string, principal: string): boolean {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri) ?? addFolder(grants, uri, new Folder());
-  let entries = folder.objects.get(objectId);
-  if (entries === undefined) folder.objects.set(objectId, (entries = new Map<string, Set<string>>()));
-  addTo(entries, permission, principal);
+  const entries = folder.objects.get(objectId);
+  if (entries === undefined) folder.objects.set(objectId, soleEntries(permission, principal));
+  else if (entries.get(permission)?.has(principal)) return false;
+  else addTo(ownEntries(folder.objects, objectId, entries), permission, principal);
   let granted = folder.byPrincipal.get(principal);
   if (granted === undefined) {
     folder.byPrincipal.set(principal, (granted = new Map<string, Set<string>>()));
     addPlace(grants, principal, uri);
   }
-  addTo(granted, objectId, permission);
+  const names = granted.get(objectId);
+  if (names === undefined) granted.set(objectId, soleNames(permission));
+  else ownNames(granted, objectId, names).add(permission);
+  return true;
 }
 
 function revoke(grants: Grants, objectId: string, permission: string, principal: string): void {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri)!;
-  const entries = folder.objects.get(objectId)!;
+  const entries = ownEntries(folder.objects, objectId, folder.objects.get(objectId)!);
   removeFrom(entries, permission, principal);
   if (entries.size === 0) folder.objects.delete(objectId);
   if (folder.objects.size === 0) removeFolder(grants, uri);
   const granted = folder.byPrincipal.get(principal)!;
-  removeFrom(granted, objectId, permission);
+  const names = ownNames(granted, objectId, granted.get(objectId)!);
+  names.delete(permission);
+  if (names.size === 0) granted.delete(objectId);
   if (granted.size === 0) dropPrincipal(grants, uri, folder, principal);
 }
 

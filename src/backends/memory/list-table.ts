@@ -87,12 +87,16 @@ export class ListTable {
     unit.record(() => (list.horizon = before));
   }
 
-  /** Stores a live object, in place of the object or tombstone of that id. */
-  put(key: ListKey, object: StoredObject, unit: MemoryUnit): void {
+  /**
+   * Stores a live object, in place of the object or tombstone of that id.
+   *
+   * @param isFresh there is neither
+   */
+  put(key: ListKey, object: StoredObject, unit: MemoryUnit, isFresh = false): void {
     const list = this.#ensure(key, unit);
     const { live, dead } = list.contents;
-    const before = live.get(object.id);
-    const tombstone = dead.get(object.id);
+    const before = isFresh ? undefined : live.get(object.id);
+    const tombstone = isFresh ? undefined : dead.get(object.id);
     if (before !== undefined) this.#dropLive(list, before);
     if (tombstone !== undefined) this.#dropDead(list, tombstone);
     this.#addLive(list, object);

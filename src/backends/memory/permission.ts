@@ -208,23 +208,17 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
     return this.run(() => {
       for (const { objectId, permissions } of entries) {
-        for (const [permission, principals] of Object.entries(permissions)) {
-          for (const principal of principals) this.grants.grant(objectId, permission, principal, this.#unit);
+        for (const permission of Object.keys(permissions)) {
+          for (const principal of permissions[permission]!) {
+            this.grants.grant(objectId, permission, principal, this.#unit);
+          }
         }
       }
     });
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    return this.run(() => {
-      for (const [permission, principals] of Object.entries(permissions)) {
-        const keep = new Set(principals);
-        for (const principal of this.grants.entriesOf(objectId)?.get(permission) ?? []) {
-          if (!keep.has(principal)) this.grants.revoke(objectId, permission, principal, this.#unit);
-        }
-        for (const principal of keep) this.grants.grant(objectId, permission, principal, this.#unit);
-      }
-    });
+    return this.run(() => this.grants.replace(objectId, permissions, this.#unit));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {

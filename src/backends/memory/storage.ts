@@ -1,7 +1,7 @@
 // The storage contract on the tables of a memory database.
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import { UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
   KindCount,
@@ -16,9 +16,10 @@ import type {
   StorageWriter,
 } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { isTombstone, type ListKey, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { MemoryDatabase } from './database.ts';
+import { ListChanges } from './list-changes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -110,13 +111,13 @@ class MemoryStorageReader implements StorageReader {
 }
 
 class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
-  readonly #clock: Clock;
   readonly #unit: MemoryUnit;
+  readonly #changes: ListChanges;
 
   constructor(lists: ListTable, clock: Clock, unit: MemoryUnit) {
     super(lists, unit);
-    this.#clock = clock;
     this.#unit = unit;
+    this.#changes = new ListChanges(lists, clock, unit);
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */
@@ -136,23 +137,29 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
   touch(list: ListKey): Promise<number> {
     return this.access.run(
-      () => this.table.find(list)?.clock ?? this.#advance(list, this.#nextTimestamp(list, undefined)),
+      () => this.table.find(list)?.clock ?? this.#changes.advance(list, this.#changes.nextTimestamp(list, undefined)),
     );
   }
 
-  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  create(
+    list: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { isFresh = false }: { readonly isFresh?: boolean } = {},
+  ): Promise<StoredObject> {
     return this.access.run(() => {
-      if (this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
-      return this.#put(list, id, text, lastModified);
+      if (!isFresh && this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
+      return this.#changes.put(list, id, text, lastModified, isFresh);
     });
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.access.run(() => objects.map(({ id, text }) => this.#put(list, id, text, undefined)));
+    return this.access.run(() => objects.map(({ id, text }) => this.#changes.put(list, id, text, undefined)));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.access.run(() => this.#put(list, id, text, lastModified));
+    return this.access.run(() => this.#changes.put(list, id, text, lastModified));
   }
 
   delete(
@@ -163,7 +170,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.run(() => {
       const old = this.table.find(list)?.contents.live.get(id);
       if (old === undefined) return undefined;
-      return this.#delete(list, old, options.lastModified, options.keepTombstone ?? true);
+      return this.#changes.remove(list, old, options.lastModified, options.keepTombstone ?? true);
     });
   }
 
@@ -177,7 +184,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   deleteChildren(uri: string): Promise<void> {
     return this.access.run(() => {
       for (const list of this.table.listsBelow(uri)) {
-        if (list.contents.live.size > 0) this.#advance(list, this.#nextTimestamp(list, undefined));
+        if (list.contents.live.size > 0) this.#changes.advance(list, this.#changes.nextTimestamp(list, undefined));
         this.table.raiseHorizon(list, list.clock ?? 0, this.#unit);
         this.table.empty(list, this.#unit);
       }
@@ -216,7 +223,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
         else this.table.put(key, entry, this.#unit);
         latest = Math.max(latest, entry.lastModified);
       }
-      this.#advance(key, latest);
+      this.#changes.advance(key, latest);
       if (horizon !== undefined) this.table.raiseHorizon(key, horizon, this.#unit);
     });
   }
@@ -233,13 +240,13 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
     if (entries.length === 0) return { deletions: [], more };
-    const first = this.#nextTimestamp(list, undefined);
+    const first = this.#changes.nextTimestamp(list, undefined);
     const deletions = entries.map((old, index): Deletion => {
       return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
     });
     // Before anything else is changed: others may read meanwhile.
     yield* this.table.bury(list, deletions, this.#unit);
-    this.#advance(list, first + entries.length - 1);
+    this.#changes.advance(list, first + entries.length - 1);
     return { deletions, more };
   }
 
@@ -252,13 +259,6 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return excess.length;
   }
 
-  #put(list: ListKey, id: string, text: string, given: number | undefined): StoredObject {
-    const object = new StoredObject(id, this.#nextTimestamp(list, given, id), text);
-    this.#advance(list, object.lastModified);
-    this.table.put(list, object, this.#unit);
-    return object;
-  }
-
   /** Takes away what has the id or the timestamp. */
   #clear(key: ListKey, id: string, lastModified: number | undefined): void {
     const contents = this.table.find(key)?.contents;
@@ -269,34 +269,6 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const tombstones = new Set([dead.get(id), ...times.map((time) => deadByTime.get(time))]);
     for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, this.#unit);
     for (const tombstone of tombstones) if (tombstone !== undefined) this.table.forget(key, tombstone, this.#unit);
-  }
-
-  #delete(list: ListKey, old: StoredObject, given: number | undefined, keepTombstone: boolean): Deletion {
-    const lastModified = this.#nextTimestamp(list, given, old.id);
-    const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-    this.#advance(list, lastModified);
-    this.table.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
-    if (!keepTombstone) this.table.raiseHorizon(list, lastModified, this.#unit);
-    return { old, tombstone };
-  }
-
-  /** The timestamp that a write to the object gets; nothing is changed yet. */
-  #nextTimestamp(list: ListKey, given: number | undefined, id?: string): number {
-    const found = this.table.find(list);
-    const current = found?.clock;
-    if (current === undefined) return given ?? this.#clock.now();
-    if (given === undefined || given === current) return Math.max(this.#clock.now(), current + 1);
-    const { liveByTime, deadByTime } = found!.contents;
-    const holder = given < current ? (liveByTime.get(given) ?? deadByTime.get(given)) : undefined;
-    if (holder !== undefined && holder.id !== id) throw new IntegrityError('another object has this last_modified');
-    return given;
-  }
-
-  /** Moves the clock of the list forward, never back. */
-  #advance(list: ListKey, timestamp: number): number {
-    const current = this.table.find(list)?.clock;
-    if (current === undefined || timestamp > current) this.table.setClock(list, timestamp, this.#unit);
-    return timestamp;
   }
 }
 

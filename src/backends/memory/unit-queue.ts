@@ -100,6 +100,19 @@ export class UnitQueue {
     });
   }
 
+  /** Runs a whole unit of work in one step, when it is its turn. What it throws undoes everything. */
+  async runAlone<T>(operation: (unit: MemoryUnit) => T): Promise<T> {
+    const unit = await this.begin();
+    try {
+      const result = operation(unit);
+      await unit.commit();
+      return result;
+    } catch (error) {
+      await unit.rollback();
+      throw error;
+    }
+  }
+
   /** Runs a read of committed state, at once unless the current unit has uncommitted writes. */
   read<T>(operation: () => T | Promise<T>): Promise<T> {
     if (!this.#current?.dirty) return attempt(operation);

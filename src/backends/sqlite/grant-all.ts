@@ -1,26 +1,20 @@
-// Entries of many objects, stored with few statements: what most of the time goes to is the way to SQLite and back.
+// Entries of many objects, stored with few statements.
 import type { Steps } from '../../base/steps.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import type { Folders } from './entry-rows.ts';
+import { RowInsert } from './row-insert.ts';
 
-/** Rows that one statement stores. What is left over goes row by row, so that two statements are kept. */
-const rowsPerStatement = 32;
 const columns = 4;
-const insert = (rows: number): string =>
-  `INSERT OR IGNORE INTO entries (folder, name, permission, principal)
-  VALUES ${Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ')}`;
-const insertOne = insert(1);
-const insertMany = insert(rowsPerStatement);
+const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
 
-/** Statements without a pause. */
-const statementsPerStep = 16;
+/** Rows that are stored without a pause. */
+const rowsPerStep = 512;
 
 /** Adds principals to entries of the objects. */
 export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {
   let values: SqlValue[] = [];
-  let statements = 0;
   for (const { objectId, permissions } of entries) {
     const { folder: uri, name } = splitObjectId(objectId);
     for (const [permission, principals] of Object.entries(permissions)) {
@@ -28,14 +22,12 @@ export function* grantAll(connection: Connection, entries: readonly ObjectEntrie
       const folder = folders.ensure(connection, uri);
       for (const principal of principals) {
         values.push(folder, name, permission, principal);
-        if (values.length < rowsPerStatement * columns) continue;
-        connection.run(insertMany, ...values);
+        if (values.length < rowsPerStep * columns) continue;
+        insert.run(connection, values);
         values = [];
-        if (++statements % statementsPerStep === 0) yield;
+        yield;
       }
     }
   }
-  for (let start = 0; start < values.length; start += columns) {
-    connection.run(insertOne, ...values.slice(start, start + columns));
-  }
+  insert.run(connection, values);
 }

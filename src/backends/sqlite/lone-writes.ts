@@ -5,13 +5,13 @@ import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
-import { StoredObject } from '../../core/objects/stored.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
 import { Drafts } from './list-drafts.ts';
 import { keyOfObject, type Changes } from './memory.ts';
-import { findObject, insertObject, putObject, removeObject } from './object-rows.ts';
+import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
 /** Writes that are done in one go, while nobody else is served: about a millisecond. */
@@ -83,6 +83,8 @@ class Round {
   readonly #folders = new Folders();
   /** Objects above lists that are there. */
   readonly #holders = new Set<string>();
+  /** New objects that are still to be stored. */
+  #rows: NewRow[] = [];
   /** Entries of objects that nobody has referred to yet. */
   readonly #entries: ObjectEntries[] = [];
 
@@ -95,6 +97,7 @@ class Round {
   /** Returns the timestamp of each; `undefined` for those that found something else than they expected. */
   run(writes: readonly LoneWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
+    this.#insertRows();
     this.#drafts.store();
     if (this.#entries.length > 0) runAtOnce(grantAll(this.#connection, this.#entries, this.#folders));
     return stamps;
@@ -104,7 +107,7 @@ class Round {
     const { list, id, isFresh = false, expected, text, uri, entries } = write;
     const connection = this.#connection;
     if (countPrincipals(entries) > mostPrincipals || !this.#isHeld(write.holder)) return undefined;
-    const found = isFresh ? undefined : findObject(connection, list, id);
+    const found = isFresh ? undefined : this.#find(list, id);
     if (found?.object?.lastModified !== expected) return undefined;
     if (text === undefined && found?.object === undefined) return undefined;
     const draft = this.#drafts.of(list);
@@ -126,7 +129,7 @@ class Round {
     if (found === undefined) {
       // Nobody can have read, and remembered, anything of it.
       this.#changes.ofList(list);
-      insertObject(connection, number, object);
+      this.#rows.push({ list: number, object });
       draft.count({ live: 1 });
       if (uri !== undefined) this.#entries.push({ objectId: uri, permissions: entries });
       return lastModified;
@@ -146,8 +149,18 @@ class Round {
     if (holder === undefined) return true;
     const key = keyOfObject(holder.list, holder.id);
     if (this.#holders.has(key)) return true;
-    if (findObject(this.#connection, holder.list, holder.id).object === undefined) return false;
+    if (this.#find(holder.list, holder.id).object === undefined) return false;
     this.#holders.add(key);
     return true;
+  }
+  #find(list: ListKey, id: string): Found {
+    this.#insertRows();
+    return findObject(this.#connection, list, id);
+  }
+
+  #insertRows(): void {
+    const rows = this.#rows;
+    this.#rows = [];
+    insertObjects(this.#connection, rows);
   }
 }

@@ -2,10 +2,11 @@
 // clock and counts, is up to those who call.
 import { IntegrityError, TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, SqlValue } from './connection.ts';
 import { isTaken } from './errors.ts';
 import type { ListRow } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
+import { RowInsert } from './row-insert.ts';
 
 /** A list, when it exists, and what is stored under one of its ids. */
 export interface Found {
@@ -27,15 +28,27 @@ export function nextAfter(timestamp: number, now: number): number {
   return next;
 }
 
+const insert = new RowInsert('INSERT INTO objects (list, id, last_modified, plain, data)', 5);
+
+/** A new object and the number of its list. */
+export interface NewRow {
+  readonly list: number;
+  readonly object: StoredObject;
+}
+
 /**
- * Stores a new object. The list's row is the caller's.
+ * Stores new objects. The rows of their lists are the caller's.
  *
- * @throws TransactionConflict when another one has the id, which nobody looked for
+ * @throws TransactionConflict when others have an id, which nobody looked for
  */
-export function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): void {
-  const sql = 'INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?)';
+export function insertObjects(connection: Connection, rows: readonly NewRow[]): void {
+  const values: SqlValue[] = [];
+  for (const { list, object } of rows) {
+    const { id, lastModified, text } = object;
+    values.push(list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
+  }
   try {
-    connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
+    insert.run(connection, values);
   } catch (error) {
     if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
     throw error;
@@ -80,7 +93,7 @@ export function putObject(
   object: StoredObject,
   found: Pick<Found, 'object' | 'tombstone'>,
 ): void {
-  if (found.object === undefined) insertObject(connection, list, object);
+  if (found.object === undefined) insertObjects(connection, [{ list, object }]);
   else {
     const { id, lastModified, text } = object;
     const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';

@@ -17,7 +17,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-wri
 import type { Connection } from './connection.ts';
 import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { keyOfObject, type Changes } from './memory.ts';
-import { findObject, insertObject, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
+import { findObject, insertObjects, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
 import { selectPage } from './page.ts';
 import { restoreEntries } from './restore.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -204,12 +204,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       const row = findList(connection, list) ?? insertList(connection, list, now - 1);
       let lastModified = row.clock;
       const step = objects.slice(start, start + objectsPerStep);
-      for (const { id, text } of step) {
+      const rows = step.map(({ id, text }) => {
         lastModified = nextAfter(lastModified, now);
-        const object = new StoredObject(id, lastModified, text);
-        insertObject(connection, row.list, object);
-        stored.push(object);
-      }
+        return { list: row.list, object: new StoredObject(id, lastModified, text) };
+      });
+      insertObjects(connection, rows);
+      for (const { object } of rows) stored.push(object);
       updateList(connection, row.list, lastModified, { live: step.length });
     }
     return stored;

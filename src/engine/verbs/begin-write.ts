@@ -3,10 +3,18 @@
 // and look at the object under it.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { LockedState } from '../../contracts/storage.ts';
+import type { ServiceError } from '../../core/errors.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
+import {
+  findMissingHeldParent,
+  findMissingParent,
+  holdParent,
+  requireNoIssues,
+  requireValidId,
+  type Scope,
+} from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
 import { canWriteAlone } from './write.ts';
 
@@ -37,7 +45,10 @@ export interface WritePlan<T> {
   /** What becomes of an object that exists. */
   readonly action: 'update' | 'delete';
   readonly authorize: Authorize;
-  /** What to ask access for before it is known whether the object exists; what turns out otherwise is asked then. */
+  /**
+   * What to ask access for before it is known whether the object exists, where asking is a way to another machine; what turns
+   * out otherwise is asked then.
+   */
   readonly expects: readonly boolean[];
   /** Whether the entries of an object that exists will be needed. */
   readonly readsPermissions?: boolean;
@@ -66,19 +77,10 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const { id, authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
   const reader = context.session.asksInside ? await context.session.writer() : context.session.reader;
-  // What may be a way to another machine is asked for together, and complained about in order.
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
   const isAlone = mayBeAlone(scope, plan);
-  const [object, stored, orphaned, answers] = await Promise.all([
-    id === undefined ? undefined : reader.storage.get(list, id),
-    isAlone && readsPermissions ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined,
-    findMissingParent(scope, reader),
-    Promise.all(plan.expects.map(async (exists) => askAhead(authorize, exists, reader))),
-  ]);
+  const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
   const exists = object !== undefined;
-  const answer = answers.find((each) => each.exists === exists);
-  if (answer === undefined) await authorize(exists, reader);
-  else if (answer.refusal !== undefined) throw answer.refusal.error;
   const checked = check();
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
@@ -88,21 +90,87 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   // Whether a precondition fails on what is not there depends on the clock of the list.
   if (isAlone && (exists || !hasPreconditions(scope))) {
     const state = { timestamp: undefined, object, tombstone: undefined };
-    return { writer: undefined, state, permissions: exists ? stored : undefined, checked };
+    return { writer: undefined, state, permissions: exists ? permissions : undefined, checked };
   }
   const writer = await context.session.writer();
-  const [orphanedNow, state, permissions] = await Promise.all([
+  const held = await holdAndLock(scope, writer, id, readsPermissions && exists);
+  const { state } = held;
+  const existsNow = state.object !== undefined;
+  if (existsNow !== exists) await authorize(existsNow, writer);
+  const needsClock = state.timestamp === undefined && context.request.headers['if-match'] !== undefined;
+  // A failed precondition tells the clock of the list, so a list never touched before needs one.
+  const told = needsClock ? { ...state, timestamp: await writer.storage.touch(list) } : state;
+  return { writer, state: told, permissions: held.permissions, checked };
+}
+
+interface Outlook {
+  readonly object: StoredObject | undefined;
+  readonly permissions: ObjectPermissions | undefined;
+  /** What is wrong when there is nothing that the list belongs to. */
+  readonly orphaned: ServiceError | undefined;
+}
+
+/** What is known before anything is locked, for who has access. */
+async function lookAhead<T>(
+  scope: Scope,
+  { id, authorize, expects }: WritePlan<T>,
+  reader: Reader,
+  readsPermissions: boolean,
+): Promise<Outlook> {
+  const { kind, list, context } = scope;
+  const find = (): Promise<StoredObject | undefined> | undefined =>
+    id === undefined ? undefined : reader.storage.get(list, id);
+  const readEntries = (): Promise<ObjectPermissions> | undefined =>
+    readsPermissions ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined;
+  if (!context.session.isRemote) {
+    const [object, permissions] = readsPermissions ? await Promise.all([find(), readEntries()]) : [await find()];
+    await authorize(object !== undefined, reader);
+    return { object, permissions, orphaned: await findMissingParent(scope, reader) };
+  }
+  // What is a way to another machine is asked for together, and complained about in order.
+  const [object, permissions, orphaned, answers] = await Promise.all([
+    find(),
+    readEntries(),
+    findMissingParent(scope, reader),
+    Promise.all(expects.map((exists) => askAhead(authorize, exists, reader))),
+  ]);
+  const answer = answers.find(({ exists }) => exists === (object !== undefined));
+  if (answer === undefined) await authorize(object !== undefined, reader);
+  else if (answer.refusal !== undefined) throw answer.refusal.error;
+  return { object, permissions, orphaned };
+}
+
+/**
+ * Takes the right to write the list, below an object that stays there.
+ *
+ * @throws ServiceError missingParent
+ */
+async function holdAndLock(
+  scope: Scope,
+  writer: Writer,
+  id: string | undefined,
+  readsPermissions: boolean,
+): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
+  const { kind, list, context } = scope;
+  const { isRemote, hasOneTransaction } = context.session;
+  if (!isRemote) {
+    await holdParent(scope, writer);
+    const state = await writer.storage.lock(list, id);
+    const permissions = readsPermissions
+      ? await writer.permission.getObjectPermissions(kind.objectUri(context.ids))
+      : undefined;
+    return { state, permissions };
+  }
+  const [orphaned, state, permissions] = await Promise.all([
     findMissingHeldParent(scope, writer),
     writer.storage.lock(list, id),
     // After the lock, as calls of one transaction take effect in their order.
-    readsPermissions && exists && context.session.hasOneTransaction
+    readsPermissions && hasOneTransaction
       ? writer.permission.getObjectPermissions(kind.objectUri(context.ids))
       : undefined,
   ]);
-  if (orphanedNow !== undefined) throw orphanedNow;
-  const existsNow = state.object !== undefined;
-  if (existsNow !== exists) await authorize(existsNow, writer);
-  return { writer, state: await withTimestamp(scope, writer, state), permissions, checked };
+  if (orphaned !== undefined) throw orphaned;
+  return { state, permissions };
 }
 
 /** Whether the write can be done from what is read ahead. A failed precondition of a new object tells the list's clock. */
@@ -129,10 +197,4 @@ async function askAhead(authorize: Authorize, exists: boolean, reader: Reader): 
   } catch (error) {
     return { exists, refusal: { error } };
   }
-}
-
-/** A failed precondition tells the clock of the list, so a list never touched before needs one. */
-async function withTimestamp({ context, list }: Scope, writer: Writer, state: LockedState): Promise<LockedState> {
-  if (state.timestamp !== undefined || context.request.headers['if-match'] === undefined) return state;
-  return { ...state, timestamp: await writer.storage.touch(list) };
 }
