@@ -88,7 +88,7 @@ export const mutants = [
   // Clocks
   {
     name: 'two writes at one instant get one timestamp',
-    file: 'src/backends/memory/storage.ts',
+    file: 'src/backends/memory/list-changes.ts',
     find: 'Math.max(this.#clock.now(), current + 1)',
     replace: 'Math.max(this.#clock.now(), current)',
     backend: 'memory',
@@ -116,9 +116,9 @@ export const mutants = [
   },
   {
     name: 'an old chosen timestamp moves the clock of the list back',
-    file: 'src/backends/memory/storage.ts',
-    find: 'if (current === undefined || timestamp > current) this.table.setClock',
-    replace: 'if (current === undefined || timestamp !== current) this.table.setClock',
+    file: 'src/backends/memory/list-changes.ts',
+    find: 'if (current === undefined || timestamp > current) this.#table.setClock',
+    replace: 'if (current === undefined || timestamp !== current) this.#table.setClock',
     backend: 'memory',
   },
 
@@ -306,8 +306,8 @@ export const mutants = [
   {
     name: 'groups that settings name are let in by entries alone',
     file: 'src/engine/access.ts',
-    find: 'return named || granted;',
-    replace: 'return granted;',
+    find: '=> named || granted)',
+    replace: '=> granted)',
     backend: 'memory',
   },
   {

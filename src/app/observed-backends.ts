@@ -84,8 +84,8 @@ function observeStorage(inner: StorageBackend, database: Database, observer: Obs
   const watch = new Watch(observer, 'storage', inner.database.name);
   return {
     database,
-    reader: observeMethods<StorageReader>(inner.reader, storageReads, watch),
-    writer: (transaction) => observeMethods<StorageWriter>(inner.writer(unwrap(transaction)), storageWrites, watch),
+    reader: observeStorageReader(inner.reader, watch),
+    writer: (transaction) => observeStorageWriter(inner.writer(unwrap(transaction)), watch),
   };
 }
 
@@ -95,43 +95,66 @@ function observePermission(backends: OpenBackends, ofStorage: Database, observer
   const watch = new Watch(observer, 'permission', inner.database.name);
   return {
     database: inner.database === storage.database ? ofStorage : observeDatabase(inner.database, watch),
-    reader: observeMethods<PermissionReader>(inner.reader, permissionReads, watch),
-    writer: (transaction) =>
-      observeMethods<PermissionWriter>(inner.writer(unwrap(transaction)), permissionWrites, watch),
+    reader: observePermissionReader(inner.reader, watch),
+    writer: (transaction) => observePermissionWriter(inner.writer(unwrap(transaction)), watch),
   };
 }
 
 function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
-  return withMethods(inner, {
-    ...observeMethods<CacheCalls>(inner, cacheCalls, watch),
+  const run = <T>(method: string, call: () => Promise<T>): Promise<T> => watch.run(method, undefined, call);
+  const calls: CacheCalls = {
     get(key) {
-      const lookUp = watch.run('get', undefined, () => inner.get(key));
+      const lookUp = run('get', () => inner.get(key));
       // One that failed has found out nothing.
       lookUp.then((value) => watch.observer.observe({ kind: 'lookup', isHit: value !== undefined }), ignore);
       return lookUp;
     },
-  });
+    set: (...args) => run('set', () => inner.set(...args)),
+    delete: (...args) => run('delete', () => inner.delete(...args)),
+    increment: (...args) => run('increment', () => inner.increment(...args)),
+    ttl: (...args) => run('ttl', () => inner.ttl(...args)),
+    expire: (...args) => run('expire', () => inner.expire(...args)),
+    flush: (...args) => run('flush', () => inner.flush(...args)),
+  };
+  return withMethods(inner, calls);
 }
+
+type CacheCalls = Pick<CacheBackend, 'get' | 'set' | 'delete' | 'increment' | 'ttl' | 'expire' | 'flush'>;
 
 function ignore(): void {
   // Whoever asked is told.
 }
 
-type CacheCalls = Pick<CacheBackend, 'set' | 'delete' | 'ttl' | 'expire' | 'flush'>;
-
 /** Every method of an interface, with the name that metrics know it by. */
 type Methods<T> = { readonly [K in keyof T]-?: string };
 
-type Call = (...args: unknown[]) => Promise<unknown>;
+type Call = (this: object, ...args: unknown[]) => Promise<unknown>;
 
-/** An object with the methods of the target, each observed. That there are no others is what `Methods` checks. */
-function observeMethods<T extends object>(target: T, methods: Methods<T>, watch: Watch): T {
-  const observed = Object.entries<string>(methods).map(([key, name]) => {
-    const method = target[key as keyof T] as Call;
-    const call: Call = (...args) => watch.run(name, listOf(args[0]), () => method.apply(target, args));
-    return [key, call] as const;
-  });
-  return Object.fromEntries(observed) as T;
+/** Gives an object the methods of the target, each observed. */
+type Observe<T> = (target: T, watch: Watch) => T;
+
+/**
+ * Prepares objects that have these methods, each observed. That an interface has no others is what `Methods` checks. The
+ * methods are made once: each transaction has a writer of its own.
+ */
+function observing<T extends object>(methods: Methods<T>): Observe<T> {
+  class Observed {
+    readonly target: T;
+    readonly watch: Watch;
+
+    constructor(target: T, watch: Watch) {
+      this.target = target;
+      this.watch = watch;
+    }
+  }
+  for (const [key, name] of Object.entries<string>(methods)) {
+    const call = function (this: Observed, ...args: unknown[]): Promise<unknown> {
+      const method = this.target[key as keyof T] as Call;
+      return this.watch.run(name, listOf(args[0]), () => method.apply(this.target, args));
+    };
+    Object.defineProperty(Observed.prototype, key, { value: call, enumerable: true });
+  }
+  return (target, watch) => new Observed(target, watch) as unknown as T;
 }
 
 /** Calls that are about a list begin with it. */
@@ -197,10 +220,7 @@ const permissionWrites: Methods<PermissionWriter> = {
   flush: 'flush',
 };
 
-const cacheCalls: Methods<CacheCalls> = {
-  set: 'set',
-  delete: 'delete',
-  ttl: 'ttl',
-  expire: 'expire',
-  flush: 'flush',
-};
+const observeStorageReader = observing<StorageReader>(storageReads);
+const observeStorageWriter = observing<StorageWriter>(storageWrites);
+const observePermissionReader = observing<PermissionReader>(permissionReads);
+const observePermissionWriter = observing<PermissionWriter>(permissionWrites);
