@@ -6,11 +6,13 @@ import { openSync, closeSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url));
+const inProcessService = fileURLToPath(new URL('in-process-service.mjs', import.meta.url));
 const handMadeServer = fileURLToPath(new URL('hand-made-server.mjs', import.meta.url));
 const patienceMs = 300_000;
 
@@ -109,6 +111,22 @@ async function startToldServer(file, task, log) {
   const [line] = await once(child.stdout, 'data');
   const url = String(line).trim();
   return { url, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => end(child, 'SIGKILL') };
+}
+
+/**
+ * What the service takes of the processor in a process without sockets, in microseconds.
+ *
+ * @param {Record<string, string>} environment
+ * @param {import('./in-process-service.mjs').Task} task
+ * @returns {Promise<{ least: number, median: number }>}
+ */
+export async function measureInProcess(environment, task) {
+  const env = { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment };
+  const child = spawn(process.execPath, [inProcessService], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify(task));
+  const [told, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  if (code !== 0) throw new Error(`the service ended with ${code}`);
+  return JSON.parse(told);
 }
 
 /** @param {import('node:child_process').ChildProcess} child @param {NodeJS.Signals} signal */

@@ -7,6 +7,7 @@ export const questions = [
   'post-one',
   'list-100',
   'by-hand',
+  'in-process',
   'batch-25',
   'growth',
   'filter-sort',

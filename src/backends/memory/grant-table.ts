@@ -122,6 +122,13 @@ export class GrantTable {
     unit.record(() => revoke(grants, objectId, permission, principal));
   }
 
+  /** Adds principals to entries of the object. */
+  add(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): void {
+    for (const permission of Object.keys(permissions)) {
+      for (const principal of permissions[permission]!) this.grant(objectId, permission, principal, unit);
+    }
+  }
+
   /** Makes these entries of the object what they say; others stay. */
   replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): void {
     for (const permission of Object.keys(permissions)) {

@@ -207,13 +207,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
 
   addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
     return this.run(() => {
-      for (const { objectId, permissions } of entries) {
-        for (const permission of Object.keys(permissions)) {
-          for (const principal of permissions[permission]!) {
-            this.grants.grant(objectId, permission, principal, this.#unit);
-          }
-        }
-      }
+      for (const { objectId, permissions } of entries) this.grants.add(objectId, permissions, this.#unit);
     });
   }
 

@@ -68,7 +68,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     const asked = write.permissions(stored);
     if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
-    changes = permissionChanges(stored, permissions);
+    changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);
   }
   const isFresh = write.isFresh === true;

@@ -1,0 +1,27 @@
+// What does the service itself take of the processor, without sockets, log and clients? The least of many rounds, which
+// other programs on the machine disturb far less than they disturb rates.
+import { measureInProcess } from './lib/programs.mjs';
+import { environmentOf } from './lib/places.mjs';
+import { asked } from './lib/in-process-requests.mjs';
+
+export const title = 'in process';
+const stored = 1000;
+
+/** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
+export async function* run(bench) {
+  const { isShort } = bench.size;
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql', 'redis')) {
+    for (const { name } of asked) {
+      const place = await bench.places.create(backend, { records: stored });
+      const size = isShort ? { rounds: 1, requests: 64 } : { rounds: backend === 'memory' ? 60 : 30, requests: 2000 };
+      const { least, median } = await measureInProcess(environmentOf(place), { name, ...size });
+      await place.drop();
+      yield {
+        question: `${title}: ${name}`,
+        backend,
+        ours: `${least.toFixed(1)} µs`,
+        remark: `half of the rounds took more than ${median.toFixed(1)} µs`,
+      };
+    }
+  }
+}
