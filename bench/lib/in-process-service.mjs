@@ -29,7 +29,7 @@ async function ask({ method, path: target, body, headers: own }) {
     clientAddress: '127.0.0.1',
     id: String(count++),
   });
-  if (answer.status >= 400) throw new Error(`${answer.status} to ${method} ${target}: ${String(answer.body)}`);
+  if (answer.status >= 400) throw new Error(`${answer.status} to ${method} ${target}`);
   return answer;
 }
 
