@@ -24,7 +24,11 @@ export class PostgresqlOpener {
     const { openPostgresDatabase } = await import('../backends/postgresql/database.ts');
     const { createPostgresStorage } = await import('../backends/postgresql/storage.ts');
     const { createPostgresPermission } = await import('../backends/postgresql/permission.ts');
-    const database = openPostgresDatabase({ pool: await this.#pool(kind), clock: this.#clock });
+    const database = openPostgresDatabase({
+      pool: await this.#pool(kind),
+      clock: this.#clock,
+      longReads: this.#settings.get('postgresql_long_reads'),
+    });
     return {
       database,
       storage: () => createPostgresStorage(database),

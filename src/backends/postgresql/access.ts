@@ -4,6 +4,7 @@ import type { Result, Row, SqlValue, Statement } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import type { Gatherings } from './gathering.ts';
+import type { LongReads } from './long-reads.ts';
 import { answersOf, arraysOf, type Question, type QuestionValue } from './question.ts';
 import type { PostgresUnit } from './unit.ts';
 
@@ -35,10 +36,15 @@ const maxGathered = 8;
 export function accessCommitted(
   pool: ConnectionPool,
   gatherings: Gatherings,
+  longReads: LongReads,
   dialect: () => Promise<Dialect>,
   backend: BackendName,
 ): Access {
-  const run: Access['run'] = (statement, values) => pool.run(backend, statement, values);
+  const run: Access['run'] = (statement, values) => {
+    const { goesThrough: list } = statement;
+    if (list === undefined) return pool.run(backend, statement, values);
+    return longReads.run(`${list.kind} ${list.parent}`, () => pool.run(backend, statement, values));
+  };
   return {
     run,
     ask: (question, values) => gatherings.ask(backend, question, values),

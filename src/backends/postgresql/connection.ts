@@ -1,6 +1,7 @@
 // One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
 // back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
 import type { PoolClient } from 'pg';
+import type { ListKey } from '../../core/objects/stored.ts';
 import { isRefusal, isSilence } from './errors.ts';
 
 /** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
@@ -15,6 +16,8 @@ export interface Statement {
   readonly text: string;
   /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
   readonly isQuick?: boolean;
+  /** The list that it may have to go through as a whole. */
+  readonly goesThrough?: ListKey;
   /** Whether it fails at once instead of waiting for a lock. */
   readonly isImpatient?: boolean;
 }

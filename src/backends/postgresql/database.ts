@@ -13,6 +13,7 @@ import { Gatherings } from './gathering.ts';
 import { Lines } from './lines.ts';
 import { LockedLists } from './locked-lists.ts';
 import { LoneWrites } from './lone-writes.ts';
+import { LongReads } from './long-reads.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
@@ -21,6 +22,8 @@ import { PostgresUnit } from './unit.ts';
 export interface PostgresDatabaseOptions {
   readonly pool: ConnectionPool;
   readonly clock: Clock;
+  /** Reads that go through long lists, of which so many are under way at the same time; 0: any number. Default 2. */
+  readonly longReads?: number | undefined;
 }
 
 export interface PostgresDatabase extends Database {
@@ -38,8 +41,8 @@ export interface PostgresDatabase extends Database {
 }
 
 /** A database on the connections of the pool. Nothing is sent before it is used. */
-export function openPostgresDatabase({ pool, clock }: PostgresDatabaseOptions): PostgresDatabase {
-  return new OpenDatabase(pool.share(), clock);
+export function openPostgresDatabase({ pool, clock, longReads = 2 }: PostgresDatabaseOptions): PostgresDatabase {
+  return new OpenDatabase(pool.share(), clock, new LongReads(longReads));
 }
 
 class OpenDatabase implements PostgresDatabase {
@@ -52,6 +55,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
   readonly #gatherings: Gatherings;
+  readonly #longReads: LongReads;
   readonly #loneWrites: LoneWrites;
   readonly #lines = new Lines();
   readonly #units = new Map<PostgresUnit, LockedLists>();
@@ -59,8 +63,9 @@ class OpenDatabase implements PostgresDatabase {
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
-  constructor(pool: ConnectionPool, clock: Clock) {
+  constructor(pool: ConnectionPool, clock: Clock, longReads: LongReads) {
     this.#pool = pool;
+    this.#longReads = longReads;
     this.clock = clock;
     this.#gatherings = new Gatherings(pool);
     this.#loneWrites = new LoneWrites(pool);
@@ -83,7 +88,7 @@ class OpenDatabase implements PostgresDatabase {
   }
 
   committed(backend: BackendName): Access {
-    return accessCommitted(this.#pool, this.#gatherings, () => this.#readDialect(), backend);
+    return accessCommitted(this.#pool, this.#gatherings, this.#longReads, () => this.#readDialect(), backend);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {

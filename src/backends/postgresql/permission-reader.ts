@@ -47,10 +47,12 @@ const isGiven = isAnyEntry(`EXISTS (
   )`);
 const checkEntries = question('check-entries', `SELECT 1 WHERE ${isNamed}`);
 const checkEntriesOfMember = question('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
-const readEntries = question(
-  'read-entries',
-  `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`,
-);
+/** Principals of an object that are asked for together with those of others; more are read by themselves. */
+const mostGathered = 200;
+const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
+const readFewEntries = question('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
+export const readEntries = question('read-entries', principalsOfObject);
+const readManyEntries = prepared('read-many-entries', principalsOfObject);
 // Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
 const objectsInFolder = prepared(
   'objects-in-folder',
@@ -139,8 +141,16 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       const { folder, name } = splitObjectId(objectId);
       return [folder, name];
     });
-    const answers = await this.access.askAll(readEntries, lots);
+    const answers = await this.askEntries(lots);
     return answers.map((rows) => entriesOf(rows, permissions));
+  }
+
+  /** The entries of objects, each named by its folder and its name there. */
+  protected async askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
+    const answers = await this.access.askAll(readFewEntries, lots);
+    const readWhole = async (rows: readonly Row[], index: number): Promise<readonly Row[]> =>
+      rows.length > mostGathered ? (await this.access.run(readManyEntries, lots[index]!)).rows : rows;
+    return answers.some((rows) => rows.length > mostGathered) ? Promise.all(answers.map(readWhole)) : answers;
   }
 
   async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {

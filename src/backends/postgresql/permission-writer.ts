@@ -4,10 +4,10 @@ import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../..
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
-import { prepared, type SqlValue, type Statement } from './connection.ts';
+import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { KeptEntries } from './kept-entries.ts';
 import { KnownChecks } from './known-checks.ts';
-import { PostgresPermissionReader } from './permission-reader.ts';
+import { PostgresPermissionReader, readEntries } from './permission-reader.ts';
 import { keyOfText } from './text-key.ts';
 
 const addMembership = prepared(
@@ -109,6 +109,11 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   ): Promise<void> {
     this.#checks.forget(entries.map(({ objectId }) => objectId));
     for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions, isFresh);
+  }
+
+  /** In one statement each: calls take effect in their order. */
+  protected override askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
+    return this.access.askAll(readEntries, lots);
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {

@@ -3,7 +3,7 @@ import type { KindCount, ListState, Page, StorageReader } from '../../contracts/
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row, type SqlValue } from './connection.ts';
+import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { readPageText } from './page-text.ts';
 import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
 import type { Compiled } from './parameters.ts';
@@ -74,7 +74,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       return Number(row?.[0] ?? 0) + (includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
-    const { rows } = await this.access.run({ text }, values);
+    const { rows } = await this.access.run({ text, goesThrough: list }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
 
@@ -127,20 +127,31 @@ export async function selectPage(
 ): Promise<Page> {
   const dialect = await access.dialect();
   if (query.limit <= maxTextLimit) {
-    const row = await askPage(access, compilePage(dialect, list, query, includeDeleted, 'text'), query);
+    const row = await askPage(access, list, compilePage(dialect, list, query, includeDeleted, 'text'), query);
     const page = readPageText(row, query.limit);
     if (page !== undefined) return page;
   }
   const { text, values } = compilePage(dialect, list, query, includeDeleted, 'rows');
-  return readPageRows((await access.run({ text }, values)).rows, query.limit);
+  return readPageRows((await access.run(statementOf(list, text, query), values)).rows, query.limit);
 }
 
-async function askPage(access: Access, { text, values }: Compiled, query: PageQuery): Promise<Row | undefined> {
+async function askPage(
+  access: Access,
+  list: ListKey,
+  { text, values }: Compiled,
+  query: PageQuery,
+): Promise<Row | undefined> {
   const asked = isByIndex(query) ? pages.question(text) : undefined;
-  if (asked === undefined || !isPlain(values)) return (await access.run({ text }, values)).rows[0];
+  if (asked === undefined || !isPlain(values)) {
+    return (await access.run(statementOf(list, text, query), values)).rows[0];
+  }
   // A long page takes a connection of its own.
   if (query.limit > maxGatheredLimit) return (await access.run({ ...asked.alone, isQuick: false }, values)).rows[0];
   return (await access.ask(asked, values))[0];
+}
+
+function statementOf(list: ListKey, text: string, query: PageQuery): Statement {
+  return isByIndex(query) ? { text } : { text, goesThrough: list };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[] {

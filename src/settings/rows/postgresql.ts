@@ -59,6 +59,11 @@ export const postgresqlSettings = {
     'How long a request may wait for others that write to the same list.',
     { default: 10 },
   ),
+  postgresql_long_reads: setting(
+    integer({ min: 0 }),
+    'How many reads of one process may go through long lists at the same time, because they filter or sort them by an attribute; others of that kind wait for their turn. 0: any number.',
+    { default: 2 },
+  ),
   postgresql_transaction_pooling: setting(
     flag(),
     'Whether a pooler such as PgBouncer in transaction mode stands before PostgreSQL. Then nothing is kept in a session: no prepared statements, and timeouts are told with each transaction.',

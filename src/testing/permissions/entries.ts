@@ -51,6 +51,28 @@ const aces: readonly PermissionCase[] = [
     const bound = [{ pattern: '/many/*', permission: 'read' }];
     assert.equal((await reader.getAccessibleObjects(['ann'], { bound })).size, 2500);
   }),
+  permissionCase('long entries are read whole, beside short ones and in units of work', async ({ write, reader }) => {
+    const principals = Array.from({ length: 700 }, (_, n) => `user:${n}`);
+    await write(async (writer) => {
+      await writer.addToAces([
+        { objectId: '/a/long', permissions: { read: principals, write: ['ann'] } },
+        { objectId: '/a/short', permissions: { read: ['zoe'] } },
+      ]);
+    });
+    const expected = { read: principals.toSorted(), write: ['ann'] };
+    const sorted = (permissions: ObjectPermissions): unknown => ({
+      ...permissions,
+      read: permissions['read']?.toSorted(),
+    });
+    const [few, many, none] = await reader.getObjectsPermissions(['/a/short', '/a/long', '/a/none']);
+    assert.deepEqual([few, sorted(many!), none], [{ read: ['zoe'] }, expected, {}]);
+    assert.deepEqual(sorted(await reader.getObjectPermissions('/a/long')), expected);
+    await write(async (writer) => {
+      assert.deepEqual(sorted(await writer.getObjectPermissions('/a/long')), expected);
+      await writer.replaceObjectPermissions('/a/long', { read: ['tom'] });
+    });
+    assert.deepEqual(await reader.getObjectPermissions('/a/long'), { read: ['tom'], write: ['ann'] });
+  }),
   permissionCase('principals are added to entries that are said to be new', async ({ write, entries }) => {
     const many = Array.from({ length: 2500 }, (_, n) => ({ objectId: `/many/${n}`, permissions: { read: ['ann'] } }));
     await write(async (writer) => {

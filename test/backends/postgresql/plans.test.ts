@@ -145,7 +145,7 @@ describe.each([
       }
     }
     // What does not begin with the list, or the folder, reads those of all lists, or folders, of the parent.
-    const byKey = ['read-object-together', 'read-entries-together', 'check-entries-together'];
+    const byKey = ['read-object-together', 'read-few-entries-together', 'check-entries-together'];
     for (const name of [...byKey, 'check-entries-of-member-together']) {
       const conditions = (plans.get(name) ?? []).flatMap(({ 'Index Name': index = '', 'Index Cond': condition }) =>
         /^coffer_(objects|entries)/.test(index) ? condition : [],

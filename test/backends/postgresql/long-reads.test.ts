@@ -1,0 +1,131 @@
+// Reads that go through long lists take turns; nobody else waits for them.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LongReads } from '../../../src/backends/postgresql/long-reads.ts';
+
+let time = 0;
+beforeEach(() => {
+  time = 0;
+});
+
+/** A read that ends when it is told to, and takes so long. */
+class Read {
+  isUnderWay = false;
+  #finish: (error?: Error) => void = () => {};
+  readonly #end = new Promise<string>((resolve, reject) => {
+    this.#finish = (error): void => {
+      if (error === undefined) resolve('rows');
+      else reject(error);
+    };
+  });
+
+  readonly run = (): Promise<string> => {
+    this.isUnderWay = true;
+    return this.#end;
+  };
+
+  end(milliseconds: number): void {
+    time += milliseconds;
+    this.#finish();
+  }
+
+  fail(milliseconds: number): void {
+    time += milliseconds;
+    this.#finish(new Error('no rows'));
+  }
+}
+
+function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<string> }[] {
+  return Array.from({ length: count }, () => {
+    const read = new Read();
+    return { read, answer: reads.run(list, read.run) };
+  });
+}
+
+/** Lets a list become known as long. */
+async function takeLong(reads: LongReads, list: string): Promise<void> {
+  const [only] = begin(reads, list, 1);
+  await settle();
+  only!.read.end(50);
+  await only!.answer;
+}
+
+const underWay = (begun: { read: Read }[]): readonly boolean[] => begun.map(({ read }) => read.isUnderWay);
+
+/** Lets everything happen that nothing else has to happen for. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+describe('reads of long lists', () => {
+  it('are all under way at once when the list is known as short', async () => {
+    const reads = new LongReads(2, () => time);
+    const [only] = begin(reads, 'a', 1);
+    only!.read.end(49);
+    await only!.answer;
+    expect(underWay(begin(reads, 'a', 4))).toEqual([true, true, true, true]);
+  });
+
+  it('of lists that nobody knows take turns of their own', async () => {
+    const reads = new LongReads(2, () => time);
+    await takeLong(reads, 'a');
+    begin(reads, 'a', 4);
+    const begun = [...begin(reads, 'b', 1), ...begin(reads, 'c', 1), ...begin(reads, 'd', 1)];
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, false]);
+    begun[0]!.read.end(5);
+    await begun[0]!.answer;
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true]);
+  });
+
+  it('take turns, in the order in which they came, once the list is known as long', async () => {
+    const reads = new LongReads(2, () => time);
+    await takeLong(reads, 'a');
+    const begun = begin(reads, 'a', 4);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, false, false]);
+    begun[1]!.read.end(60);
+    expect(await begun[1]!.answer).toBe('rows');
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true, false]);
+    for (const { read } of begun) read.end(60);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true, true]);
+    expect(await Promise.all(begun.map(({ answer }) => answer))).toHaveLength(4);
+  });
+
+  it('need no turns any more when the list has become short', async () => {
+    const reads = new LongReads(1, () => time);
+    await takeLong(reads, 'a');
+    const [last] = begin(reads, 'a', 1);
+    last!.read.end(5);
+    await last!.answer;
+    expect(underWay(begin(reads, 'a', 3))).toEqual([true, true, true]);
+  });
+
+  it('hand on their turn when they fail', async () => {
+    const reads = new LongReads(1, () => time);
+    await takeLong(reads, 'a');
+    const [first, second] = begin(reads, 'a', 2);
+    first!.read.fail(60);
+    await expect(first!.answer).rejects.toThrow('no rows');
+    await settle();
+    expect(second!.read.isUnderWay).toBe(true);
+    second!.read.end(60);
+    expect(await second!.answer).toBe('rows');
+    // Nobody has kept a turn.
+    const [third] = begin(reads, 'a', 1);
+    await settle();
+    expect(third!.read.isUnderWay).toBe(true);
+  });
+
+  it('take no turns where any number may be under way', async () => {
+    const reads = new LongReads(0, () => time);
+    await takeLong(reads, 'a');
+    const begun = begin(reads, 'a', 5);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true, true, true]);
+  });
+});
