@@ -52,7 +52,12 @@ const mostGathered = 200;
 const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
 const readFewEntries = question('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
 export const readEntries = question('read-entries', principalsOfObject);
-const readManyEntries = prepared('read-many-entries', principalsOfObject);
+// A row for each of them would cost the driver more than everything else.
+const readManyEntries = prepared(
+  'read-many-entries',
+  `SELECT e.permission, json_agg(coalesce(e.principal, e.principal_key))::text FROM ${entriesOfObject}
+  GROUP BY e.permission`,
+);
 // Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
 const objectsInFolder = prepared(
   'objects-in-folder',
@@ -148,8 +153,13 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   /** The entries of objects, each named by its folder and its name there. */
   protected async askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
     const answers = await this.access.askAll(readFewEntries, lots);
-    const readWhole = async (rows: readonly Row[], index: number): Promise<readonly Row[]> =>
-      rows.length > mostGathered ? (await this.access.run(readManyEntries, lots[index]!)).rows : rows;
+    const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
+      if (few.length <= mostGathered) return few;
+      const { rows } = await this.access.run(readManyEntries, lots[index]!);
+      return rows.flatMap(([permission, principals]) =>
+        (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),
+      );
+    };
     return answers.some((rows) => rows.length > mostGathered) ? Promise.all(answers.map(readWhole)) : answers;
   }
 
