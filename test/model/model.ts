@@ -61,7 +61,8 @@ export class Model {
     const answers = expected.entries ?? [expected];
     const isConflict = answers.some(({ status }) => status === 409);
     const isRefused = isBatch && expected.status === 400;
-    if (isConflict || isRefused || changes.some(isForged)) {
+    const isForging = this.setup.world.hasAttachments && changes.some(isForged);
+    if (isConflict || isRefused || isForging) {
       // Nothing is kept, but what was given out in vain.
       for (const nonce of this.store.nonces) before.nonces.add(nonce);
       for (const location of this.store.locations) before.locations.add(location);
