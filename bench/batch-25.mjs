@@ -1,31 +1,25 @@
 // How much is won by creating 25 records with one batch, and not with 25 requests?
 import { contest, ratioOf } from './lib/contest.mjs';
-import { attributes, records } from './lib/data.mjs';
+import { createBatch, createOne, perBatch, perRecord } from './lib/creates.mjs';
 import { countRecords, headers } from './lib/client.mjs';
 import { formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'batch of 25 creates, records';
-const perBatch = 25;
-const path = `/v1${records}`;
-const data = { data: attributes(1) };
-const single = [{ method: 'POST', path, body: JSON.stringify(data) }];
-const requests = Array.from({ length: perBatch }, () => ({ method: 'POST', path: records, body: data }));
-const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) }];
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {
   for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     const program = await bench.server(backend, { records: 0 });
     const figures = await contest(bench, [
-      { name: 'single', program, headers, requests: single, expected: [201] },
-      { name: 'batch', program, headers, requests: batch, expected: [200] },
+      { name: 'single', program, headers, requests: [createOne], expected: [201] },
+      { name: 'batch', program, headers, requests: [createBatch], expected: [200] },
     ]);
     const ofSingle = figures.get('single');
     const ofBatch = figures.get('batch');
     if (ofSingle === undefined || ofBatch === undefined) continue;
     // The answer to a batch is a success whatever became of its entries.
     const expected = ofSingle.answers + ofBatch.answers * perBatch;
-    const created = await countRecords(program.url, path);
+    const created = await countRecords(program.url, createOne.path);
     if (created < expected) throw new Error(`of ${expected} records ${created} were created`);
     await bench.stop(program);
     const hasTarget = backend === 'sqlite' || backend === 'postgresql';
@@ -40,9 +34,4 @@ export async function* run(bench) {
       cpu: formatCpu(perRecord(ofBatch), `single ${formatCpu(ofSingle)}`),
     };
   }
-}
-
-/** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */
-function perRecord({ cpuMicros, databaseMicros }) {
-  return { cpuMicros: cpuMicros / perBatch, databaseMicros: databaseMicros / perBatch };
 }

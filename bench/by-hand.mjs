@@ -4,7 +4,8 @@
 import { etagOf, headers as json, sample, undressed } from './lib/client.mjs';
 import { openSqlite } from './lib/by-hand.mjs';
 import { contest, ratioOf } from './lib/contest.mjs';
-import { attributes, collection, recordId, records } from './lib/data.mjs';
+import { createBatch, createOne, perBatch, perRecord } from './lib/creates.mjs';
+import { collection, recordId, records } from './lib/data.mjs';
 import { formatCpu, formatRate } from './lib/rows.mjs';
 
 export const title = 'by hand';
@@ -43,7 +44,7 @@ const asked = [
   },
   {
     name: 'POST one record',
-    requests: () => [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify({ data: attributes(1) }) }],
+    requests: () => [createOne],
     sql: {
       sqlite: 'INSERT INTO rows VALUES (1, ?, ?)',
       postgresql: 'INSERT INTO rows VALUES (1, $1, $2)',
@@ -51,11 +52,6 @@ const asked = [
   },
 ];
 
-const perBatch = 25;
-const data = { data: attributes(1) };
-const single = [{ method: 'POST', path: `/v1${records}`, body: JSON.stringify(data) }];
-const entries = Array.from({ length: perBatch }, () => ({ method: 'POST', path: records, body: data }));
-const batch = [{ method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: entries }) }];
 const insertMany = 'INSERT INTO rows SELECT 1, * FROM unnest($1::text[], $2::text[])';
 
 /** @param {Workbench} bench */
@@ -69,16 +65,16 @@ export async function* run(bench) {
 /** What a batch can win at all. @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend */
 async function compareBatch(bench, backend) {
   const program = await bench.server(backend, { records: 0 });
-  const answer = await sample(program.url, single[0]);
+  const answer = await sample(program.url, createOne);
   const place = await bench.places.create(backend, { records: 0 });
   await makeTable(bench, place);
   const sql = asked.at(-1)?.sql[backend] ?? '';
   const store = { backend, place: place.settings['storage_url'] ?? '', connections: 20, sql, sqlOfMany: insertMany };
   const handMade = await bench.handMade(place, { answer, store });
   const figures = await contest(bench, [
-    { name: 'ours', program, headers: json, requests: batch, expected: [200] },
-    { name: 'hand', program: handMade, headers: json, requests: batch, expected: [201] },
-    { name: 'single', program: handMade, headers: json, requests: single, expected: [201] },
+    { name: 'ours', program, headers: json, requests: [createBatch], expected: [200] },
+    { name: 'hand', program: handMade, headers: json, requests: [createBatch], expected: [201] },
+    { name: 'single', program: handMade, headers: json, requests: [createOne], expected: [201] },
   ]);
   await bench.stopAll();
   const [ours, hand, alone] = ['ours', 'hand', 'single'].map((each) => figures.get(each));
@@ -93,11 +89,6 @@ async function compareBatch(bench, backend) {
     cpu: formatCpu(perRecord(ours), `by hand ${formatCpu(perRecord(hand))}`),
     remark: `by hand a batch stores ${(ratioOf(hand, alone) * perBatch).toFixed(1)} times as many as single POSTs`,
   };
-}
-
-/** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */
-function perRecord({ cpuMicros, databaseMicros }) {
-  return { cpuMicros: cpuMicros / perBatch, databaseMicros: databaseMicros / perBatch };
 }
 
 /** @param {Workbench} bench @param {import('./lib/places.mjs').Backend} backend @param {Question} question */

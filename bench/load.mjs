@@ -9,14 +9,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { insertIntoPostgresql, insertIntoSqlite } from './lib/by-hand.mjs';
 import { headers } from './lib/client.mjs';
-import { attributes, records } from './lib/data.mjs';
+import { createBatch } from './lib/creates.mjs';
 import { formatCount, formatRate } from './lib/rows.mjs';
 
 export const title = 'load';
 const executable = fileURLToPath(new URL('../bin/coffer.js', import.meta.url));
-const data = { data: attributes(1) };
-const requests = Array.from({ length: 25 }, () => ({ method: 'POST', path: records, body: data }));
-const batch = { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) };
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {
@@ -45,7 +42,7 @@ export async function* run(bench) {
     await filled.drop();
     const program = await bench.server(backend, { records: 0 });
     const sent = await bench.load(program, {
-      requests: [batch],
+      requests: [createBatch],
       headers,
       expected: [200],
       connections: Math.min(8, bench.size.connections),

@@ -1,5 +1,6 @@
 // The requests that are asked of the service in process.
-import { owner, attributes, recordId, records } from './data.mjs';
+import { createBatch, createOne, perBatch } from './creates.mjs';
+import { owner, recordId, records } from './data.mjs';
 
 /**
  * @typedef {object} Asked
@@ -16,16 +17,11 @@ import { owner, attributes, recordId, records } from './data.mjs';
  */
 
 const path = `/v1${records}`;
-const data = JSON.stringify({ data: attributes(1) });
-const perBatch = 25;
-const entries = Array.from({ length: perBatch }, () => ({
-  method: 'POST',
-  path: records,
-  body: { data: attributes(1) },
-}));
-const batch = JSON.stringify({ requests: entries });
 
 export const headers = { host: 'localhost', authorization: owner.authorization, 'content-type': 'application/json' };
+
+/** Tells the entity tag of the list. @type {Asked} */
+export const look = { method: 'HEAD', path };
 
 /** @type {readonly Question[]} */
 export const asked = [
@@ -45,11 +41,11 @@ export const asked = [
     request: (_, etag) => ({ method: 'GET', path: `${path}?_since=${encodeURIComponent(etag)}` }),
   },
   { name: 'list of 100', atOnce: 32, request: () => ({ method: 'GET', path: `${path}?_limit=100` }) },
-  { name: 'POST one record', atOnce: 32, request: () => ({ method: 'POST', path, body: data }) },
+  { name: 'POST one record', atOnce: 32, request: () => createOne },
   {
     name: 'batch of 25 creates, a record',
     atOnce: 4,
     answers: perBatch,
-    request: () => ({ method: 'POST', path: '/v1/batch', body: batch }),
+    request: () => createBatch,
   },
 ];

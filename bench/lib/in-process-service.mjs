@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import process from 'node:process';
 import { createLogger, createService, loadSettings, RequestBody } from '../../dist/index.js';
 import { median } from './contest.mjs';
-import { asked, headers } from './in-process-requests.mjs';
+import { asked, headers, look } from './in-process-requests.mjs';
 
 /** @typedef {{ name: string, rounds: number, requests: number }} Task */
 
@@ -33,7 +33,7 @@ async function ask({ method, path: target, body, headers: own }) {
   return answer;
 }
 
-const { headers: told } = await ask({ method: 'GET', path: asked[3]?.request(0, '').path ?? '' });
+const { headers: told } = await ask(look);
 const etag = String(told['ETag']);
 const micros = [];
 for (let round = 0; round < rounds; round++) {
