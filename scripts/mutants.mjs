@@ -350,4 +350,11 @@ export const mutants = [
     replace: 'a.lastModified - b.lastModified',
     backend: 'memory',
   },
+  {
+    name: 'a snapshot in a batch knows nothing of what was done before it',
+    file: 'src/plugins/history/snapshot-endpoint.ts',
+    find: 'session.changes.filter(({ kind }) => recordedKinds.includes(kind))',
+    replace: 'session.changes.filter(() => false)',
+    backend: 'memory',
+  },
 ];

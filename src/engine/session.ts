@@ -10,6 +10,7 @@ import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/
 import type { Action } from '../core/events/payload.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
+import type { Change } from './kind.ts';
 
 export interface Stores {
   readonly storage: StorageBackend;
@@ -70,6 +71,11 @@ export class Session {
   /** What happened so far, for those who want to hear of it. */
   get events(): EventQueue {
     return (this.#events ??= new EventQueue(this.#subscribers));
+  }
+
+  /** What was changed so far, of what somebody wants to hear of all together when it ends; in order. */
+  get changes(): readonly Change[] {
+    return this.#events?.untold ?? [];
   }
 
   /** Whether anything happened that somebody wants to hear of. */

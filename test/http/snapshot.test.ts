@@ -7,6 +7,16 @@ interface Data {
   readonly data: readonly { readonly id: string; readonly n?: number; readonly last_modified: number }[];
 }
 
+interface BatchEntry {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+function show(body: unknown): string {
+  return (body as Data).data.map(({ id, n }) => `${id}${n}`).join(' ');
+}
+
 /** One bucket with a collection to look back at. */
 class Past {
   readonly bucket: string;
@@ -43,7 +53,16 @@ class Past {
   async at(instant: number): Promise<string> {
     const response = await this.get(instant);
     expect(response.status).toBe(200);
-    return (response.body as Data).data.map(({ id, n }) => `${id}${n}`).join(' ');
+    return show(response.body);
+  }
+
+  /** The same at several instants, asked in one batch after it has done this. */
+  async afterDoing(entries: readonly BatchEntry[], instants: readonly number[]): Promise<readonly string[]> {
+    const questions = instants.map((at) => ({ method: 'GET', path: `${this.bucket}/snapshot/collections/c@${at}` }));
+    const { body } = await this.client.request('POST', '/v1/batch', { body: { requests: [...entries, ...questions] } });
+    const { responses } = body as { responses: readonly { status: number; body: unknown }[] };
+    for (const { status } of responses) expect(status).toBeLessThan(300);
+    return responses.slice(entries.length).map((response) => show(response.body));
   }
 }
 
@@ -131,6 +150,38 @@ forEachBackend((backend) => {
       const changed = await past.get(at);
       expect(changed.text).toBe(unchanged.text);
       expect(changed.text).toContain('{"n":1.50,"__proto__":12345678901234567890,"id":"a"');
+    });
+
+    it('know what was done before them in the same batch, which is not in the history yet.', async () => {
+      const past = await createPast();
+      const first = await past.put('a', 1);
+      const later = first + 1_000_000;
+      const put = (id: string, n: number, at: number): BatchEntry => {
+        return { method: 'PUT', path: `${past.collection}/records/${id}`, body: { data: { n, last_modified: at } } };
+      };
+      const instants = [first - 1, first, later - 1, later, later + 1, later + 2, later + 4];
+      const changes = [put('a', 2, later), put('a', 3, later + 2), put('b', 1, later + 4)];
+      const seen = ['', 'a1', 'a1', 'a2', 'a2', 'a3', 'b1 a3'];
+      expect(await past.afterDoing(changes, instants)).toEqual(seen);
+      expect(await past.afterDoing([], instants)).toEqual(seen);
+    });
+
+    it('know that their collection or bucket was deleted before them in the same batch.', async () => {
+      const past = await createPast();
+      const last = await past.put('a', 1);
+      const ever = last + 1_000_000;
+      const collection: BatchEntry = { method: 'DELETE', path: past.collection };
+      const again: BatchEntry = { method: 'PUT', path: past.collection };
+      const other: BatchEntry = { method: 'PUT', path: `${past.collection}/records/b`, body: { data: { n: 2 } } };
+      const instants = [last - 1, last, ever];
+      expect(await past.afterDoing([collection], instants)).toEqual(['', 'a1', '']);
+      expect(await past.afterDoing([again, other], instants)).toEqual(['', 'a1', 'b2']);
+      expect(await past.afterDoing([collection, again], instants)).toEqual(['', 'a1', '']);
+      expect(await past.afterDoing([other, collection, again, other], instants)).toEqual(['', 'a1', 'b2']);
+      const bucket: BatchEntry = { method: 'DELETE', path: past.bucket };
+      const both: BatchEntry[] = [{ method: 'PUT', path: past.bucket }, again];
+      expect(await past.afterDoing([other, bucket, ...both], instants)).toEqual(['', '', '']);
+      expect(await past.afterDoing([], instants)).toEqual(['', '', '']);
     });
 
     it('are found for thousands of records, changed, deleted and untouched.', { timeout: 60_000 }, async () => {

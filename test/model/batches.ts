@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { JsonMap } from './json.ts';
 import type { Sketch } from './sketch.ts';
+import { endOfTime } from './snapshots.ts';
 
 /** Something is deleted and made again, without what was in it, and shared with a group that has lost its members. */
 export const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
@@ -9,10 +10,14 @@ export const rebirth: fc.Arbitrary<readonly Sketch[]> = fc
   .map((path) => {
     const body = { permissions: { read: ['/buckets/b/groups/g'] } };
     const inside = path === '/buckets/b' ? ['groups/g', 'collections/c'] : [];
+    // In between there is nothing, nor is afterwards, whatever the history still says.
+    const look = { method: 'GET', path: `/buckets/b/snapshot/collections/c@${endOfTime}` };
     return [
       { method: 'DELETE', path },
+      look,
       { method: 'PUT', path, body },
       ...inside.map((name) => ({ method: 'PUT', path: `${path}/${name}` })),
+      look,
     ];
   });
 

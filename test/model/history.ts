@@ -17,16 +17,22 @@ export const historyRules: Omit<QueryRules, 'horizon'> = {
   textFields: [...ids, 'target.data.id'],
 };
 
-/** Writes down what a request has changed, in order. With a bucket goes what has happened in it before. */
+/** What a request has changed and has to be written down. With a bucket goes what has happened in it before. */
+export function lastingChanges(changes: readonly Change[]): readonly Change[] {
+  return changes.filter(
+    ({ place }, index) =>
+      !changes
+        .slice(index)
+        .some(
+          (later) => later.action === 'delete' && later.place.kind === 'bucket' && later.place.bucket === place.bucket,
+        ),
+  );
+}
+
+/** Writes down what a request has changed, in order. */
 export function recordHistory(store: Store, changes: readonly Change[], now: number): void {
-  for (const [index, change] of changes.entries()) {
+  for (const change of lastingChanges(changes)) {
     const { place } = change;
-    const isLost = changes
-      .slice(index)
-      .some(
-        (later) => later.action === 'delete' && later.place.kind === 'bucket' && later.place.bucket === place.bucket,
-      );
-    if (isLost) continue;
     const list = `/buckets/${place.bucket}/history`;
     const id = `${unseen}${place.bucket}-after-${store.list(list).clock ?? 'nothing'}`;
     store.put(list, id, entryOf(change, now), now);

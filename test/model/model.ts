@@ -88,10 +88,10 @@ export class Model {
   #turn({
     changes,
     ...given
-  }: Omit<Turn, 'store' | 'files' | 'world' | 'record'> & { readonly changes: Change[] }): Turn {
+  }: Omit<Turn, 'store' | 'files' | 'world' | 'record' | 'changes'> & { readonly changes: Change[] }): Turn {
     const { id: userId } = given.person;
     const record: Turn['record'] = (change) => void changes.push({ ...change, userId });
-    return { ...given, record, store: this.store, files: this.#files, world: this.setup.world };
+    return { ...given, changes, record, store: this.store, files: this.#files, world: this.setup.world };
   }
 
   /** Principals are found out once for the whole batch, when somebody first has a part in it. */

@@ -2,6 +2,7 @@
 // read them as they were. What they were like at instants of the past is compared by `past.test.ts`; here it is asked for
 // the time before everything and after everything.
 import { missing, requireNone, uncached, type Expected } from './exchange.ts';
+import { lastingChanges } from './history.ts';
 import { compare } from './json.ts';
 import { isGoodId, placeOf, type Place } from './places.ts';
 import { mayAll } from './rights.ts';
@@ -24,12 +25,16 @@ export function snapshotAt(path: string): Asked | undefined {
 }
 
 /** @throws Refusal */
-export function answerSnapshot({ store, person }: Turn, { place, at }: Asked): Expected {
+export function answerSnapshot({ store, person, changes }: Turn, { place, at }: Asked): Expected {
   if (!mayAll(store, person, place, 'read')) throw refused(person);
   if (!/^\d{1,20}$/.test(at)) requireNone([['path', 'timestamp']]);
   const collection = place.collection!;
   const known = [...store.list(`/buckets/${place.bucket}/history`).live.values()];
-  const isKnown = known.some(({ data }) => data['collection_id'] === collection);
+  // In a batch, what it has done before counts although it is written down only at its end.
+  const isDone = lastingChanges(changes).some(
+    (change) => change.place.bucket === place.bucket && change.place.collection === collection,
+  );
+  const isKnown = isDone || known.some(({ data }) => data['collection_id'] === collection);
   const isThere =
     isGoodId(collection) && store.find(`/buckets/${place.bucket}/collections/${collection}`) !== undefined;
   if (!isThere && !isKnown) throw missing(111, collection, 'collection');

@@ -31,6 +31,8 @@ export interface Turn {
   readonly ask: Ask;
   /** What the service answered: ids that it was free to choose are taken from here. */
   readonly hint: Reply;
+  /** What the request has changed so far; of a batch, all of it. */
+  readonly changes: readonly Change[];
   readonly record: (change: Omit<Change, 'userId'>) => void;
 }
 

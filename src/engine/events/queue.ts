@@ -21,7 +21,6 @@ export class EventQueue {
   #flushes: FlushEvent[] = [];
   #named: NamedEvent[] = [];
   #current: readonly ResourceEvent[] = [];
-  /** Changes of which those have not heard who want to hear of all of them together. */
   #untold: Change[] = [];
   #fired: ResourceEvent[] = [];
   #firedNamed: NamedEvent[] = [];
@@ -40,6 +39,11 @@ export class EventQueue {
    */
   get current(): readonly ResourceEvent[] {
     return this.#current;
+  }
+
+  /** Changes, in order, of which those have not heard yet who want to hear of all of them together. */
+  get untold(): readonly Change[] {
+    return this.#untold;
   }
 
   /** Adds an event, or its objects to the one of the same list and action. */

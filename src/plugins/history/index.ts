@@ -60,7 +60,7 @@ export const history = definePlugin({
     };
     return {
       kinds: [historyKind],
-      endpoints: [snapshotEndpoint(objects)],
+      endpoints: [snapshotEndpoint(objects, options)],
       capabilities: {
         history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
       },

@@ -12,12 +12,16 @@ import { formatHistoryEntry } from './entry.ts';
 import { bucketUri, liesIn } from './places.ts';
 import { trimHistory, type TrimOptions } from './trim.ts';
 
-export interface RecorderOptions {
-  readonly clock: Clock;
+/** What is recorded at all. */
+export interface RecordedScope {
   /** URIs of objects that have no history, nor has anything in them. */
   readonly excludedPlaces: ReadonlySet<string>;
   /** Those whose changes are not recorded. */
   readonly excludedUsers: ReadonlySet<string>;
+}
+
+export interface RecorderOptions extends RecordedScope {
+  readonly clock: Clock;
   /** Whether those who may read the object now can go on reading the entry. */
   readonly explicitPermissions: boolean;
   readonly trim: TrimOptions;
@@ -30,7 +34,7 @@ export async function recordChanges(
   changes: readonly Change[],
   session: Session,
 ): Promise<void> {
-  const byBucket = groupByBucket(options, changes);
+  const byBucket = changesToRecord(options, changes);
   if (byBucket.size === 0) return;
   const writer = await session.writer();
   for (const bucket of [...byBucket.keys()].toSorted(compareText)) {
@@ -38,8 +42,11 @@ export async function recordChanges(
   }
 }
 
-/** What is to be recorded, by bucket. With a bucket goes its history, and what has happened there before. */
-function groupByBucket(options: RecorderOptions, changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
+/** What is to be recorded, by URI of the bucket. With a bucket goes its history, and what has happened there before. */
+export function changesToRecord(
+  options: RecordedScope,
+  changes: readonly Change[],
+): ReadonlyMap<string, readonly Change[]> {
   const byBucket = new Map<string, Change[]>();
   for (const change of changes) {
     const bucket = bucketUri(change.ids);
@@ -54,7 +61,7 @@ function groupByBucket(options: RecorderOptions, changes: readonly Change[]): Re
   return byBucket;
 }
 
-function isRecorded({ excludedPlaces, excludedUsers }: RecorderOptions, change: Change): boolean {
+function isRecorded({ excludedPlaces, excludedUsers }: RecordedScope, change: Change): boolean {
   const { userId } = change.caller;
   if (userId !== undefined && excludedUsers.has(userId)) return false;
   return !liesIn(change, excludedPlaces);

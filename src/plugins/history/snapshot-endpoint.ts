@@ -6,10 +6,13 @@ import type { Context } from '../../engine/context.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
+import { PastChanges } from './past-changes.ts';
+import { bucketUri, recordedKinds } from './places.ts';
+import { changesToRecord, type RecordedScope } from './recorder.ts';
 import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
 
-export function snapshotEndpoint(objects: Objects): Endpoint {
-  const handle = (context: Context): Promise<ServiceResponse> => answer(objects, context);
+export function snapshotEndpoint(objects: Objects, scope: RecordedScope): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => answer(objects, scope, context);
   const exposes = ['Cache-Control', 'Expires', 'Pragma'];
   return {
     name: 'history-snapshot',
@@ -20,7 +23,7 @@ export function snapshotEndpoint(objects: Objects): Endpoint {
   };
 }
 
-async function answer(objects: Objects, context: Context): Promise<ServiceResponse> {
+async function answer(objects: Objects, scope: RecordedScope, context: Context): Promise<ServiceResponse> {
   const { caller, ids, issues, session } = context;
   const { reader } = session;
   const records = objects.kind('record');
@@ -32,16 +35,16 @@ async function answer(objects: Objects, context: Context): Promise<ServiceRespon
   }
   if (at === undefined || issues.length > 0) throw invalidParameters(issues);
   const collectionId = ids['collection_id']!;
-  const texts = await readSnapshot(
-    {
-      storage: reader.storage,
-      records: records.listKey(ids, anonymous),
-      collections: objects.kind('collection').listKey(ids, anonymous),
-      history: objects.kind('history').listKey(ids, anonymous),
-      collectionId,
-    },
-    at,
-  ).catch(translate);
+  const { storage } = reader;
+  const collections = objects.kind('collection').listKey(ids, anonymous);
+  const isThere = (await storage.get(collections, collectionId)) !== undefined;
+  const history = objects.kind('history').listKey(ids, anonymous);
+  // A batch is recorded when it ends; until then what it has done is not in the history.
+  const done = session.changes.filter(({ kind }) => recordedKinds.includes(kind));
+  const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
+  const changes = new PastChanges(storage, history, collectionId, unrecorded);
+  const list = records.listKey(ids, anonymous);
+  const texts = await readSnapshot({ storage, records: list, isThere, changes }, at).catch(translate);
   if (texts === undefined) {
     throw new ServiceError('missingParent', { details: { id: collectionId, resource_name: 'collection' } });
   }
