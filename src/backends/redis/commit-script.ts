@@ -116,8 +116,11 @@ end
 function operations.list()
   local meta, objects, live, dead = take(), take(), take(), take()
   local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())
-  if horizon ~= '' then raiseHorizon(meta, horizon) end
-  if emptied == '1' then call('UNLINK', objects, live, dead) end
+  if emptied == '1' then
+    -- A cascade has emptied the list as it was on the server, and knows nothing of what the unit did to it before.
+    call('HSET', meta, 'h', horizon)
+    call('UNLINK', objects, live, dead)
+  elseif horizon ~= '' then raiseHorizon(meta, horizon) end
   if purged ~= '' then call('ZREMRANGEBYSCORE', dead, '-inf', '(' .. purged) end
   for _ = 1, count do
     local state, id = take(), take()

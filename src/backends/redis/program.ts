@@ -48,9 +48,9 @@ export function registration({ list, isNew }: ListDraft, keys: Keys): Program {
 
 /** The final state of what a draft has changed. */
 export function listWrites(draft: ListDraft, keys: Keys): Program {
-  const { list, clock, isEmptied, purgedBelow, changed } = draft;
+  const { list, clock, isEmptied, isHorizonRaised, purgedBelow, changed } = draft;
   const purged = purgedBelow === -Infinity ? '' : purgedBelow === Infinity ? '+inf' : String(purgedBelow);
-  const horizon = draft.isHorizonRaised ? String(draft.horizon) : '';
+  const horizon = isEmptied || isHorizonRaised ? String(draft.horizon) : '';
   const head = [clock === undefined ? '' : String(clock), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
   const program: Program = ['list', ...keys.list(list), ...head];
   for (const [id, entry] of changed) program.push(...formatEntry(id, entry));

@@ -109,6 +109,16 @@ export const horizonCases: readonly StorageCase[] = [
     // The deletion is before what was created after it.
     assert.equal(horizon, clock - 1);
   }),
+  storageCase('what was trimmed is not lost again with its parent in the same unit of work', async (probe) => {
+    await probe.seed({ a: {} });
+    const clock = await probe.timestamp();
+    await probe.unit(async (writer) => {
+      await writer.trimObjects(records, { filters: [] }, 0);
+      await writer.deleteChildren('/buckets/food');
+    });
+    assert.equal(await horizonOf(probe), 0);
+    assert.equal(await probe.timestamp(), clock);
+  }),
   storageCase('a unit of work sees the horizon that it has moved', async (probe) => {
     await seedTombstones(probe);
     await probe.unit(async (writer) => {
