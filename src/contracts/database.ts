@@ -1,6 +1,6 @@
 // The place that storage and permission backends keep their data in, and its transactions. Backends of one database
 // share one transaction, so that an object and its permissions are written together or not at all.
-import type { ListKey } from '../core/objects/stored.ts';
+import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { PoolState } from './observer.ts';
 
 /** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
@@ -30,8 +30,11 @@ export interface LoneWrite {
   readonly id: string;
   /** The object that the list belongs to, which has to be there; `undefined` for lists at the root. */
   readonly holder: { readonly list: ListKey; readonly id: string } | undefined;
-  /** Timestamp of the live object that has to be there; `undefined`: there must be none. */
-  readonly expected: number | undefined;
+  /**
+   * The live object that has to be there still, as it was read; `undefined`: there must be none. Its timestamp alone does not
+   * tell: one that was deleted may have been created again with the same.
+   */
+  readonly expected: Pick<StoredObject, 'lastModified' | 'text'> | undefined;
   /** Whether the id was drawn just now, so that nobody has to look for what a deletion left. */
   readonly isFresh?: boolean;
   /** Compact JSON of the attributes; `undefined`: the object, which has to be there, is deleted and leaves a tombstone. */

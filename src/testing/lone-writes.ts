@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { LoneWrite } from '../contracts/database.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
-import type { ListKey } from '../core/objects/stored.ts';
+import { isSameObject, type ListKey } from '../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from './contract-case.ts';
 import { pageQuery, records } from './storage-probe.ts';
 import { inUnitOf } from './unit-of-work.ts';
@@ -24,7 +24,7 @@ function writeInUnit(stores: Stores, write: LoneWrite): Promise<number | undefin
   return inUnitOf(stores, async ({ storage, permission }) => {
     if (write.holder !== undefined && (await storage.hold(write.holder.list, write.holder.id)) === undefined) return;
     const { object, timestamp } = await storage.lock(list, id);
-    if (object?.lastModified !== expected || (lastModified ?? Infinity) <= (timestamp ?? 0)) return;
+    if (!isSameObject(object, expected) || (lastModified ?? Infinity) <= (timestamp ?? 0)) return;
     if (text === undefined) {
       if (object === undefined) return;
       if (uri !== undefined) await permission.deleteObjectPermissions([uri]);
@@ -40,6 +40,11 @@ function newRecord(id: string, change: Partial<LoneWrite> = {}): LoneWrite {
   const uri = `${records.parent}/records/${id}`;
   const entries = { write: ['acme:zoe'] };
   return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
+}
+
+/** The same when it is there. */
+function asRead(lastModified: number): LoneWrite['expected'] {
+  return { lastModified, text: '{"n":1}' };
 }
 
 async function seed(context: TransactionContext): Promise<void> {
@@ -87,10 +92,20 @@ function loneCase(name: string, body: Body): TransactionCase {
 /** Each leaves everything as it was after the first record. */
 const refused: readonly (readonly [string, (first: number) => LoneWrite])[] = [
   ['of a new object does nothing where there is one', () => newRecord('x', { text: '{}' })],
-  ['of a change does nothing where another one came first', (first) => newRecord('x', { expected: first - 1 })],
-  ['of a change does nothing where nothing is', (first) => newRecord('y', { expected: first })],
-  ['of a deletion does nothing where nothing is', (first) => newRecord('y', { expected: first, text: undefined })],
-  ['of a deletion does nothing after a change', (first) => newRecord('x', { expected: first - 1, text: undefined })],
+  ['of a change does nothing where another one came first', (first) => newRecord('x', { expected: asRead(first - 1) })],
+  [
+    'of a change does nothing where another object has the same timestamp',
+    (first) => newRecord('x', { expected: { lastModified: first, text: '{"n":2}' } }),
+  ],
+  ['of a change does nothing where nothing is', (first) => newRecord('y', { expected: asRead(first) })],
+  [
+    'of a deletion does nothing where nothing is',
+    (first) => newRecord('y', { expected: asRead(first), text: undefined }),
+  ],
+  [
+    'of a deletion does nothing after a change',
+    (first) => newRecord('x', { expected: asRead(first - 1), text: undefined }),
+  ],
   ['does nothing without the object above', () => newRecord('y', { holder: { list: collections, id: 'none' } })],
   ['does nothing with a timestamp of the past', (first) => newRecord('y', { lastModified: first })],
 ];
@@ -112,7 +127,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 2);
   }),
   loneCase('changes an object and the entries named', async (context) => {
-    const expected = await required(context, newRecord('x', { entries: { read: ['a'], write: ['b'] } }));
+    const expected = asRead(await required(context, newRecord('x', { entries: { read: ['a'], write: ['b'] } })));
     context.clock.advance(10);
     const entries = { read: [], write: ['b', 'c'] };
     assert.equal(
@@ -124,7 +139,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     assert.deepEqual([Object.keys(permissions), permissions['write']?.toSorted()], [['write'], ['b', 'c']]);
   }),
   loneCase('deletes an object with its entries and leaves a tombstone, which a new object takes', async (context) => {
-    const expected = await required(context, newRecord('x'));
+    const expected = asRead(await required(context, newRecord('x')));
     const deleted = await required(context, newRecord('x', { expected, text: undefined, entries: {} }));
     assert.deepEqual(await stateOf(context), {
       entries: [['x', deleted, undefined]],
@@ -173,14 +188,14 @@ export const loneWriteCases: readonly TransactionCase[] = [
     assert.equal(await context.storage.reader.resourceTimestamp(records), Math.max(...stamps));
   }),
   loneCase('that changes what others change as well wins alone', async (context) => {
-    const expected = await required(context, newRecord('x'));
+    const expected = asRead(await required(context, newRecord('x')));
     const changes = Array.from({ length: 10 }, (_, n) => newRecord('x', { expected, text: `{"n":${n}}` }));
     const stamps = await Promise.all(changes.map((change) => writeAlone(context, change)));
     const winners = changes.filter((_, index) => stamps[index] !== undefined);
     assert.deepEqual([winners.length, (await context.storage.reader.get(records, 'x'))?.text], [1, winners[0]?.text]);
   }),
   loneCase('under an id drawn just now does the same beside any others, and keeps them in order', async (context) => {
-    const changed = await required(context, newRecord('x'));
+    const changed = asRead(await required(context, newRecord('x')));
     const lists = ['a', 'b'].map((name) => ({ kind: 'record', parent: `/buckets/food/collections/fruits-${name}` }));
     const unknown = { list: collections, id: 'none' };
     const fresh = (list: ListKey, id: string, change: Partial<LoneWrite> = {}): LoneWrite =>

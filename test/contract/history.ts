@@ -105,6 +105,7 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
   const access = fc.record({ bound: patterns, withChildren: fc.boolean(), memberOf: principals }, { requiredKeys: [] });
   return weighted<Readers>(
     [12, call('listAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.listAll(...args))],
+    [12, call('listText', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.listText(...args))],
     [3, call('countAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.countAll(...args))],
     [2, call('get', fc.tuple(lists, ids), ({ storage }: Readers, ...args) => storage.get(...args))],
     [1, call('resourceTimestamp', fc.tuple(lists), ({ storage }: Readers, list) => storage.resourceTimestamp(list))],
@@ -170,8 +171,9 @@ function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
   const args = fc.tuple(fc.record({ list: lists, id: ids, holder, text, uri, entries: entryLists }), expects);
   return call('writeAlone', args, async (stores: Stores, write, expected) => {
     const object = await stores.storage.reader.get(write.list, write.id);
-    const stamps = { object: object?.lastModified, nothing: undefined, another: 1 };
-    return writeAlone(stores, { ...write, expected: stamps[expected] });
+    const another = { lastModified: object?.lastModified ?? 1, text: '{"another":1}' };
+    const objects = { object, nothing: undefined, another };
+    return writeAlone(stores, { ...write, expected: objects[expected] });
   });
 }
 

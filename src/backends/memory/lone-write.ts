@@ -1,5 +1,6 @@
 // A write to one object and its entries, done in the one step of a unit of work.
 import type { LoneWrite } from '../../contracts/database.ts';
+import { isSameObject } from '../../core/objects/stored.ts';
 import type { GrantTable } from './grant-table.ts';
 import type { ListChanges } from './list-changes.ts';
 import type { ListTable } from './list-table.ts';
@@ -16,7 +17,7 @@ export function writeAlone(
   if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
   const found = lists.find(list);
   const object = isFresh ? undefined : found?.contents.live.get(id);
-  if (object?.lastModified !== expected) return undefined;
+  if (!isSameObject(object, expected)) return undefined;
   if (lastModified !== undefined && lastModified <= (found?.clock ?? 0)) return undefined;
   if (text === undefined) {
     if (object === undefined) return undefined;

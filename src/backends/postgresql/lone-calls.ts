@@ -10,7 +10,7 @@ import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(
   'write-alone',
-  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 );
 const createTogether = prepared(
   'create-together',
@@ -178,7 +178,8 @@ function valuesOf(write: LoneWrite, now: number): readonly SqlValue[] {
     list.parent,
     list.kind,
     id,
-    expected ?? null,
+    expected?.lastModified ?? null,
+    expected?.text ?? null,
     isFresh,
     lastModified ?? null,
     now,

@@ -180,6 +180,11 @@ export const databaseComponent: Component = {
       summary: 'renew the functions that write',
       sql: writeAloneFunction + createTogetherFunction,
     },
+    {
+      // Beside the one of fewer parameters, which processes call that are still to be replaced.
+      summary: 'tell objects of the same timestamp apart in the function that does a write alone',
+      sql: writeAloneFunction,
+    },
   ],
 };
 

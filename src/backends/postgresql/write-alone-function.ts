@@ -10,8 +10,8 @@ export const writeAloneFunction = `
     -- The object that the list belongs to; NULL for lists at the root.
     holder_parent text, holder_kind text, holder_id text,
     list_parent text, list_kind text, object_id text,
-    -- Timestamp of the object that has to be there; NULL: there must be none.
-    expected bigint,
+    -- Timestamp and text of the object that has to be there; NULL: there must be none.
+    expected bigint, expected_data text,
     is_fresh boolean,
     -- Timestamp asked for; NULL: a new one.
     given bigint,
@@ -79,7 +79,8 @@ export const writeAloneFunction = `
 
       IF new_data IS NULL THEN
         DELETE FROM coffer_objects o
-          WHERE o.parent = list_parent AND o.list = list_number AND o.id = object_id AND o.last_modified = expected;
+          WHERE o.parent = list_parent AND o.list = list_number AND o.id = object_id
+          AND o.last_modified = expected AND o.data = expected_data;
         IF NOT FOUND THEN
           RETURN NULL;
         END IF;
@@ -108,7 +109,8 @@ export const writeAloneFunction = `
       ELSE
         UPDATE coffer_objects o
           SET last_modified = stamp, data = new_data, attributes = coalesce(new_attributes, new_data)::jsonb
-          WHERE o.parent = list_parent AND o.list = list_number AND o.id = object_id AND o.last_modified = expected;
+          WHERE o.parent = list_parent AND o.list = list_number AND o.id = object_id
+          AND o.last_modified = expected AND o.data = expected_data;
         IF NOT FOUND THEN
           RETURN NULL;
         END IF;

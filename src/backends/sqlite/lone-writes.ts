@@ -5,7 +5,7 @@ import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
-import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
@@ -108,7 +108,7 @@ class Round {
     const connection = this.#connection;
     if (countPrincipals(entries) > mostPrincipals || !this.#isHeld(write.holder)) return undefined;
     const found = isFresh ? undefined : this.#find(list, id);
-    if (found?.object?.lastModified !== expected) return undefined;
+    if (!isSameObject(found?.object, expected)) return undefined;
     if (text === undefined && found?.object === undefined) return undefined;
     const draft = this.#drafts.of(list);
     const lastModified = draft.nextTimestamp(write.lastModified);

@@ -39,6 +39,14 @@ export interface Tombstone {
   readonly deleted: true;
 }
 
+/** Whether two objects of one id, or none, are the same. */
+export function isSameObject(
+  a: Pick<StoredObject, 'lastModified' | 'text'> | undefined,
+  b: Pick<StoredObject, 'lastModified' | 'text'> | undefined,
+): boolean {
+  return a?.lastModified === b?.lastModified && a?.text === b?.text;
+}
+
 export type StoredEntry = StoredObject | Tombstone;
 
 export function isTombstone(entry: StoredEntry): entry is Tombstone {
@@ -65,11 +73,9 @@ function formatTimestamp(timestamp: number): string {
   return `${millions}${String(timestamp - millions * million + million).slice(1)}`;
 }
 
-/** The same of several, one after the other with commas between them. */
+/** The same of several, one after the other with commas between them. The text is in one piece, so that it can be kept. */
 export function formatEntries(entries: readonly StoredEntry[]): string {
-  let text = '';
-  for (const entry of entries) text += text === '' ? formatEntry(entry) : `,${formatEntry(entry)}`;
-  return text;
+  return entries.map(formatEntry).join(',');
 }
 
 /** The object or tombstone as clients see it, as a value. */

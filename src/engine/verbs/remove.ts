@@ -35,9 +35,8 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   // One that is not newer than the object cannot mark its end: it is ignored, as with updates.
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
   if (writer === undefined) {
-    const expected = old.lastModified;
     const uri = kind.isShareable ? kind.objectUri(context.ids) : undefined;
-    const deletedAt = await writeAlone(scope, { id, expected, text: undefined, lastModified, uri, entries: {} });
+    const deletedAt = await writeAlone(scope, { id, expected: old, text: undefined, lastModified, uri, entries: {} });
     return deletedResponse({ id, lastModified: deletedAt, deleted: true });
   }
   const deletion = await writer.storage.delete(list, id, { lastModified });

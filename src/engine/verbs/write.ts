@@ -75,7 +75,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   if (writer === undefined) {
     const object = await writeAlone(scope, {
       id,
-      expected: old?.lastModified,
+      expected: old,
       isFresh,
       text,
       lastModified: timestamp,

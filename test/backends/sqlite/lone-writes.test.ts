@@ -36,7 +36,7 @@ async function toLoneWrite(
     const ownUri = uri === undefined ? undefined : `/buckets/b/collections/c/records/${fresh}`;
     return { ...about, id: fresh, text, uri: ownUri, expected: undefined, isFresh: true };
   }
-  const expected = knowsState ? (await storage.reader.get(about.list, about.id))?.lastModified : undefined;
+  const expected = knowsState ? await storage.reader.get(about.list, about.id) : undefined;
   return { ...about, expected };
 }
 
