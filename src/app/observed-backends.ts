@@ -167,6 +167,7 @@ function listOf(argument: unknown): ListKey | undefined {
 const storageReads: Methods<StorageReader> = {
   get: 'get',
   listAll: 'list_all',
+  listText: 'list_text',
   countAll: 'count_all',
   countKinds: 'count_kinds',
   resourceTimestamp: 'resource_timestamp',

@@ -1,5 +1,6 @@
 // Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
 // in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+import type { JoinedEntries } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';
@@ -17,6 +18,9 @@ export interface Page {
   /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
+
+/** A page as clients see it. */
+export interface PageText extends Omit<Page, 'entries'>, JoinedEntries {}
 
 /** A list and one of its objects, read under the right to the list's next timestamp. */
 export interface LockedState {
@@ -88,6 +92,12 @@ export interface StorageReader {
 
   /** One page of a list, entries and clock from one snapshot. Memory used is bounded by the page. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;
+
+  /**
+   * The same page with its entries joined to one text, which a backend may find ready, or the database may make. It ends early
+   * where that would be too long for one answer.
+   */
+  listText(list: ListKey, query: PageQuery): Promise<PageText>;
 
   /** How many entries are selected. Without filters and ids the answer takes the same time at any size. */
   countAll(list: ListKey, selection: Selection): Promise<number>;

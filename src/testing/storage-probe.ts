@@ -11,6 +11,7 @@ import type {
   StorageWriter,
 } from '../contracts/storage.ts';
 import type { Database } from '../contracts/database.ts';
+import { joinPage } from '../core/objects/joined.ts';
 import {
   formatAttributes,
   isTombstone,
@@ -120,8 +121,15 @@ export class StorageProbe {
     return this.reader.resourceTimestamp(this.list);
   }
 
-  page(query: Partial<PageQuery> = {}): Promise<Page> {
-    return this.reader.listAll(this.list, pageQuery(query));
+  /** One page, which has to be the same as a text. */
+  async page(query: Partial<PageQuery> = {}): Promise<Page> {
+    const asked = pageQuery(query);
+    const page = await this.reader.listAll(this.list, asked);
+    // Twice, for what is read again may have been kept.
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(await this.reader.listText(this.list, asked), joinPage(page));
+    }
+    return page;
   }
 
   /** Ids of one page in order; those of tombstones carry a dagger. */

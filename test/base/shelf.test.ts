@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Shelf } from '../../../src/backends/sqlite/shelf.ts';
+import { Shelf } from '../../src/base/shelf.ts';
 
 it('A shelf keeps what is used again, however much passes through it.', () => {
   const shelf = new Shelf<number>(1000);

@@ -270,7 +270,7 @@ forEachBackend((backend) => {
       const metrics = await scrape(service);
       const count = (kind: string, method: string): number | undefined =>
         metrics.value(`svc_backend_${kind}_seconds_count`, { method });
-      for (const method of ['begin', 'commit', 'lock', 'list_all', 'delete_all']) {
+      for (const method of ['begin', 'commit', 'lock', 'list_text', 'delete_all']) {
         expect([method, count('storage', method)]).toEqual([method, expect.any(Number)]);
       }
       expect(count('permission', 'check_permission')).toBeGreaterThan(3);

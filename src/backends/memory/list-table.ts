@@ -39,12 +39,15 @@ export interface ObjectList extends ListKey {
   /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
   readonly horizon: number;
   readonly contents: ListContents;
+  /** Another one after each change of the contents, and never the same in two lists. */
+  readonly version: number;
 }
 
 interface MutableList extends ListKey {
   clock: number | undefined;
   horizon: number;
   contents: ListContents;
+  version: number;
 }
 
 type ListsByParent = Map<string, MutableList>;
@@ -54,6 +57,7 @@ export class ListTable {
   #kinds = new Map<string, ListsByParent>();
   /** parent → lists with contents, ordered, so that everything below a parent is found without looking elsewhere. */
   #filled = createTextMap<Set<MutableList>>();
+  #lastVersion = 0;
 
   find(key: ListKey): ObjectList | undefined {
     return this.#find(key);
@@ -135,9 +139,11 @@ export class ListTable {
     }
     for (const { old } of deletions) before.live.delete(old.id);
     list.contents = after;
+    this.#change(list);
     unit.record(() => {
       for (const { old } of deletions) before.live.set(old.id, old);
       list.contents = before;
+      this.#change(list);
     });
   }
 
@@ -161,8 +167,10 @@ export class ListTable {
     const contents = list.contents;
     this.#unfill(list);
     list.contents = new ListContents();
+    this.#change(list);
     unit.record(() => {
       list.contents = contents;
+      this.#change(list);
       if (!contents.isEmpty) this.#fill(list);
     });
   }
@@ -188,13 +196,19 @@ export class ListTable {
     const { kind, parent } = key;
     let byParent = this.#kinds.get(kind);
     if (byParent === undefined) this.#kinds.set(kind, (byParent = new Map()));
-    const list: MutableList = { kind, parent, clock: undefined, horizon: 0, contents: new ListContents() };
+    const version = ++this.#lastVersion;
+    const list: MutableList = { kind, parent, clock: undefined, horizon: 0, contents: new ListContents(), version };
     byParent.set(parent, list);
     unit.record(() => this.#kinds.get(kind)?.delete(parent));
     return list;
   }
 
+  #change(list: MutableList): void {
+    list.version = ++this.#lastVersion;
+  }
+
   #addLive(list: MutableList, object: StoredObject): void {
+    this.#change(list);
     if (list.contents.isEmpty) this.#fill(list);
     list.contents.live.set(object.id, object);
     list.contents.liveById.set(object.id, object);
@@ -202,6 +216,7 @@ export class ListTable {
   }
 
   #dropLive(list: MutableList, object: StoredObject): void {
+    this.#change(list);
     list.contents.live.delete(object.id);
     list.contents.liveById.delete(object.id);
     list.contents.liveByTime.delete(object.lastModified);
@@ -209,12 +224,14 @@ export class ListTable {
   }
 
   #addDead(list: MutableList, tombstone: Tombstone): void {
+    this.#change(list);
     if (list.contents.isEmpty) this.#fill(list);
     list.contents.dead.set(tombstone.id, tombstone);
     list.contents.deadByTime.set(tombstone.lastModified, tombstone);
   }
 
   #dropDead(list: MutableList, tombstone: Tombstone): void {
+    this.#change(list);
     list.contents.dead.delete(tombstone.id);
     list.contents.deadByTime.delete(tombstone.lastModified);
     if (list.contents.isEmpty) this.#unfill(list);

@@ -9,6 +9,7 @@ import type {
   LockedState,
   NewObject,
   Page,
+  PageText,
   PurgeOptions,
   Restoration,
   StorageBackend,
@@ -21,6 +22,7 @@ import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { MemoryDatabase } from './database.ts';
 import { ListChanges } from './list-changes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
+import { PageTexts } from './page-texts.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -35,22 +37,25 @@ interface Access {
 /** The storage backend of a memory database. */
 export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
   const { lists, clock } = database;
+  const texts = new PageTexts();
   return {
     database,
-    reader: new MemoryStorageReader(lists, {
+    reader: new MemoryStorageReader(lists, texts, {
       run: (operation) => database.read(operation),
       walk: (steps) => database.walk(steps),
     }),
-    writer: (transaction) => new MemoryStorageWriter(lists, clock, database.requireUnit(transaction)),
+    writer: (transaction) => new MemoryStorageWriter(lists, texts, clock, database.requireUnit(transaction)),
   };
 }
 
 class MemoryStorageReader implements StorageReader {
   protected readonly table: ListTable;
   protected readonly access: Access;
+  readonly #texts: PageTexts;
 
-  constructor(lists: ListTable, access: Access) {
+  constructor(lists: ListTable, texts: PageTexts, access: Access) {
     this.table = lists;
+    this.#texts = texts;
     this.access = access;
   }
 
@@ -60,6 +65,10 @@ class MemoryStorageReader implements StorageReader {
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
     return this.access.walk(readPage(this.table, list, query));
+  }
+
+  listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    return this.access.walk(readText(this.table, this.#texts, list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -114,8 +123,8 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   readonly #unit: MemoryUnit;
   readonly #changes: ListChanges;
 
-  constructor(lists: ListTable, clock: Clock, unit: MemoryUnit) {
-    super(lists, unit);
+  constructor(lists: ListTable, texts: PageTexts, clock: Clock, unit: MemoryUnit) {
+    super(lists, texts, unit);
     this.#unit = unit;
     this.#changes = new ListChanges(lists, clock, unit);
   }
@@ -277,6 +286,10 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
   if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const { clock: timestamp, horizon } = found;
   return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
+}
+
+function* readText(table: ListTable, texts: PageTexts, list: ListKey, query: PageQuery): Steps<PageText> {
+  return yield* texts.read(table.find(list), query);
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {

@@ -7,17 +7,18 @@ import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
+import { joinedColumns } from './joined-page.ts';
 import { pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
-/** How a page comes: as a row for each entry, or all in one row. */
-export type PageShape = 'rows' | 'text';
+/** How a page comes: as a row for each entry, or all in one row, apart or as clients see them. */
+export type PageShape = 'rows' | 'text' | 'joined';
 
 /**
  * A page, with one entry more than wanted when more follow. As rows: clock, horizon, id, timestamp and text, and one row
- * without an id when the list is there but nothing is selected. As text: clock, horizon and the columns of `page-text.ts`.
+ * without an id when the list is there but nothing is selected. Else: clock, horizon and the columns of `page-text.ts` or `joined-page.ts`.
  */
 export function compilePage(
   dialect: Dialect,
@@ -43,7 +44,7 @@ export function compilePage(
       ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data FROM coffer_lists l
         LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`
       : `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
-        CROSS JOIN LATERAL (SELECT ${pageColumns} FROM ${rows} k) k WHERE ${isList}`;
+        CROSS JOIN LATERAL (SELECT ${shape === 'text' ? pageColumns : joinedColumns} FROM ${rows} k) k WHERE ${isList}`;
   return context.parameters.bind(text);
 }
 

@@ -1,10 +1,12 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import { joinPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { readPageText } from './page-text.ts';
+import { readJoinedPage } from './joined-page.ts';
 import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
 import type { Compiled } from './parameters.ts';
 import { question, type QuestionValue } from './question.ts';
@@ -64,6 +66,11 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
     this.access.settle();
     return selectPage(this.access, list, query, query.includeDeleted === true);
+  }
+
+  listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    this.access.settle();
+    return selectText(this.access, list, query);
   }
 
   async countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -131,8 +138,24 @@ export async function selectPage(
     const page = readPageText(row, query.limit);
     if (page !== undefined) return page;
   }
-  const { text, values } = compilePage(dialect, list, query, includeDeleted, 'rows');
+  return selectRows(access, list, query, includeDeleted);
+}
+
+/** The same however long it may be. */
+async function selectRows(access: Access, list: ListKey, query: PageQuery, includeDeleted: boolean): Promise<Page> {
+  const { text, values } = compilePage(await access.dialect(), list, query, includeDeleted, 'rows');
   return readPageRows((await access.run(statementOf(list, text, query), values)).rows, query.limit);
+}
+
+/** The same page as one text, which the server joins. */
+async function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
+  const includeDeleted = query.includeDeleted === true;
+  if (query.limit <= maxTextLimit) {
+    const compiled = compilePage(await access.dialect(), list, query, includeDeleted, 'joined');
+    const page = readJoinedPage(await askPage(access, list, compiled, query), query.limit);
+    if (page !== undefined) return page;
+  }
+  return joinPage(await selectRows(access, list, query, includeDeleted));
 }
 
 async function askPage(

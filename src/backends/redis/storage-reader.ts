@@ -1,6 +1,7 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
@@ -37,6 +38,10 @@ export class RedisStorageReader implements StorageReader {
       const { clock, horizon } = await view.state();
       return { timestamp: clock, horizon, ...page };
     });
+  }
+
+  async listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    return joinPage(await this.listAll(list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {

@@ -1,8 +1,9 @@
 // Reads of committed objects and lists, of which those are remembered that most requests ask for.
-import type { Page } from '../../contracts/storage.ts';
+import type { Page, PageText } from '../../contracts/storage.ts';
+import { joinPage } from '../../core/objects/joined.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { continueRange, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
+import { nameStretch } from '../../core/query/stretch-name.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
 import { findList, type StoredListRow } from './lists.ts';
@@ -23,7 +24,11 @@ export class CommittedStorageReader extends SqliteStorageReader {
   }
 
   override listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.access.read((connection, memory) => recallPage(connection, memory, list, query));
+    return this.access.read((connection, memory) => readPage(connection, recallList(connection, memory, list), query));
+  }
+
+  override listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    return this.access.read((connection, memory) => recallText(connection, memory, list, query));
   }
 
   override countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -42,27 +47,21 @@ function recallList(connection: Connection, memory: Memory | undefined, list: Li
   return memory === undefined ? read() : memory.listRow(list, read);
 }
 
-function* recallPage(connection: Connection, memory: Memory | undefined, list: ListKey, query: PageQuery): Steps<Page> {
+function* recallText(
+  connection: Connection,
+  memory: Memory | undefined,
+  list: ListKey,
+  query: PageQuery,
+): Steps<PageText> {
   const row = recallList(connection, memory, list);
-  const part = memory === undefined || row === undefined ? undefined : partOf(query);
-  if (memory === undefined || row === undefined || part === undefined) return yield* readPage(connection, row, query);
-  const known = memory.page(list, part, row);
-  if (known !== undefined)
-    return { timestamp: row.clock, horizon: row.horizon, entries: known.entries, more: known.more };
+  const stretch = memory === undefined || row === undefined ? undefined : nameStretch(query);
+  if (memory === undefined || row === undefined || stretch === undefined) {
+    return joinPage(yield* readPage(connection, row, query));
+  }
+  const known = memory.page(list, stretch, row);
+  if (known !== undefined) return known;
   // A read that yields is begun anew without memory, so this line is reached in the snapshot of the row.
-  const page = yield* readPage(connection, row, query);
-  memory.keepPage(list, part, { row, entries: page.entries, more: page.more });
+  const page = joinPage(yield* readPage(connection, row, query));
+  memory.keepPage(list, stretch, { row, page });
   return page;
-}
-
-/** A name for what the query asks for, where many may ask for the same: a stretch of the list in the order of time. */
-function partOf({ filters, ids, sort, after, limit, includeDeleted = false }: PageQuery): string | undefined {
-  const [first] = sort;
-  if (ids !== undefined || first === undefined || !isTimestampField(first.field)) return undefined;
-  const { range, rest } = splitTimestampRange(filters);
-  if (rest.length > 0) return undefined;
-  const { direction } = first;
-  const { low, high } = (after === undefined ? range : continueRange(range, direction, after)) ?? {};
-  if (low === undefined) return undefined;
-  return `${direction} ${low} ${high} ${limit} ${includeDeleted}`;
 }

@@ -10,16 +10,16 @@
 // little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
 //
 // Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
-import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { Shelf } from '../../base/shelf.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { PageText } from '../../contracts/storage.ts';
 import type { StoredListRow } from './lists.ts';
-import { Shelf } from './shelf.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
 export interface RememberedPage {
   readonly row: StoredListRow;
-  readonly entries: readonly StoredEntry[];
-  readonly more: boolean;
+  readonly page: PageText;
 }
 
 /**
@@ -33,7 +33,7 @@ export class TooMany {
 
 /** Characters and, for each text, object and place in the table, about as many bytes as they take. */
 const bytesOfFact = 400;
-const bytesOfEntry = 120;
+const bytesOfText = 120;
 /** A group that changes more than this has changed everything. */
 const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
@@ -80,19 +80,16 @@ export class Memory {
   }
 
   /** A part of a list that has been kept, if nothing of the list has changed since. */
-  page(list: ListKey, part: string, row: StoredListRow): Pick<RememberedPage, 'entries' | 'more'> | undefined {
+  page(list: ListKey, part: string, row: StoredListRow): PageText | undefined {
     const known = this.#pages.get(keyOfObject(list, part));
     // Another row, even one that says the same, was read later: something may have changed in between.
-    if (known?.row !== row) return undefined;
-    return { entries: known.entries.map(copyOfEntry), more: known.more };
+    return known?.row === row ? known.page : undefined;
   }
 
   /** Keeps a part of a list. */
-  keepPage(list: ListKey, part: string, page: RememberedPage): void {
+  keepPage(list: ListKey, part: string, remembered: RememberedPage): void {
     const key = keyOfObject(list, part);
-    let size = key.length;
-    for (const entry of page.entries) size += entrySize(entry);
-    this.#pages.set(key, { ...page, entries: page.entries.map(copyOfEntry) }, size + bytesOfFact);
+    this.#pages.set(key, remembered, key.length + remembered.page.text.length + bytesOfFact);
   }
 
   /** All entries of an object, unless they are too many. */
@@ -141,7 +138,7 @@ export class Memory {
     const found = new Set(read(unknown));
     for (const text of unknown) {
       const key = prefix + text;
-      this.#answers.set(key, found.has(text), key.length + bytesOfEntry);
+      this.#answers.set(key, found.has(text), key.length + bytesOfText);
     }
     return found.size > 0;
   }
@@ -225,16 +222,8 @@ function copyOf({ id, lastModified, text }: StoredObject): StoredObject {
   return new StoredObject(id, lastModified, text);
 }
 
-function copyOfEntry(entry: StoredEntry): StoredEntry {
-  return entry instanceof StoredObject ? copyOf(entry) : entry;
-}
-
-function entrySize(entry: StoredEntry): number {
-  return bytesOfEntry + entry.id.length + (entry instanceof StoredObject ? entry.text.length : 0);
-}
-
 function textSize(texts: readonly string[]): number {
   let size = 0;
-  for (const text of texts) size += bytesOfEntry + text.length;
+  for (const text of texts) size += bytesOfText + text.length;
   return size;
 }

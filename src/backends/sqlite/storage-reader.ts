@@ -1,5 +1,6 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import { joinPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -22,6 +23,10 @@ export class SqliteStorageReader implements StorageReader {
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
     return this.access.read((connection) => readPage(connection, findList(connection, list), query));
+  }
+
+  async listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    return joinPage(await this.listAll(list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {

@@ -1,9 +1,10 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
+import { fittingEntries, type JoinedEntries } from '../../core/objects/joined.ts';
 import { entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import type { Page } from '../../contracts/storage.ts';
+import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Field, PageQuery } from '../../core/query/ast.ts';
+import type { Field, PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
@@ -35,7 +36,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     requireReadAccess(scope),
     findMissingParent(scope, reader),
     needsClock ? reader.storage.resourceTimestamp(list) : undefined,
-    ahead === undefined ? undefined : reader.storage.listAll(list, { ...ahead.query, limit: ahead.limit }),
+    ahead === undefined ? undefined : selectPage(scope, ahead.query, { ...ahead.query, limit: ahead.limit }),
   ]);
   if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
@@ -100,9 +101,12 @@ function planAhead(scope: Scope): Ahead | undefined {
   if (parameters.issues.length > 0) return undefined;
   const query = findListQuery(scope, parameters);
   if (query === undefined) return undefined;
-  const isByIndex = (field: Field): boolean => isIdField(field) || isTimestampField(field);
   const isQuick = query.filters.every(({ field }) => isByIndex(field)) && isByIndex(query.sort[0]!.field);
   return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
+}
+
+function isByIndex(field: Field): boolean {
+  return isIdField(field) || isTimestampField(field);
 }
 
 function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
@@ -169,31 +173,56 @@ async function readPage(
   scope: Scope,
   { ids }: ListAccess,
   query: ListQuery,
-  { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | undefined },
+  { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | PageText | undefined },
 ): Promise<ServiceResponse> {
-  const { list, context, options } = scope;
-  const { storage } = context.session.reader;
+  const { context, options } = scope;
   const selected: PageQuery = ids === undefined ? query : { ...query, ids };
-  let page = firstPage ?? (await findUnchanged(scope, query)) ?? (await storage.listAll(list, selected));
+  let page = firstPage ?? (await findUnchanged(scope, query)) ?? (await selectPage(scope, query, selected));
   if (page.timestamp === undefined) {
     // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
     await requireTimestamp(scope);
-    page = await context.session.reader.storage.listAll(list, selected);
+    page = await selectPage(scope, query, selected);
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
   noteMissedDeletions(all, page.horizon, query.filters, scope);
+  const { text, count, more, position } =
+    'text' in page ? endOf(page, query) : await showEntries(scope, page, query, timestamp);
+  if (more && position !== undefined) {
+    const { sort, limit, token } = query;
+    const next = { sort, limit, position, offset: (token?.offset ?? 0) + count };
+    all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
+  }
+  return { status: 200, headers: all, body: `{"data":[${text}]}` };
+}
+
+/** What is asked of storage: a text where objects are shown as they are stored, and nobody else wants to see them. */
+function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: PageQuery): Promise<Page | PageText> {
+  const { context, kind, list } = scope;
+  const { storage } = context.session.reader;
+  const isAsStored = projection === undefined && kind.declaration.present === undefined;
+  const isPlain =
+    isAsStored && sort.every(({ field }) => isByIndex(field)) && !context.session.hears(kind.name, 'read');
+  return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
+}
+
+/** What a page shows, and where it ends in the order of the query. */
+interface Shown extends Omit<JoinedEntries, 'last'> {
+  readonly position: PagePosition | undefined;
+}
+
+/** Pages that come as texts are sorted by what every entry has. */
+function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Shown {
+  return { text, count, more, position: last && positionOf({ ...last, deleted: true }, sort) };
+}
+
+async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
   const entries = fittingEntries(page.entries);
   await announceRead(scope, entries, timestamp);
   const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
-  if (more && last !== undefined) {
-    const { sort, limit, token } = query;
-    const offset = (token?.offset ?? 0) + entries.length;
-    const next = { sort, limit, position: positionOf(last, sort), offset };
-    all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
-  }
-  return { status: 200, headers: all, body: `{"data":[${formatPage(scope, entries, query)}]}` };
+  const position = last && positionOf(last, query.sort);
+  return { text: formatPage(scope, entries, query), count: entries.length, more, position };
 }
 
 /**
@@ -207,18 +236,6 @@ async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): 
   if (low <= everyTimestamp.low) return undefined;
   const timestamp = await context.session.reader.storage.resourceTimestamp(list);
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
-}
-
-/** A page ends early where its text would become too long for one answer; there is always one entry on it. */
-const maxPageChars = 100_000_000;
-
-function fittingEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
-  let chars = 0;
-  const tooFar = entries.findIndex((entry, index) => {
-    chars += isTombstone(entry) ? 0 : entry.text.length;
-    return chars > maxPageChars && index > 0;
-  });
-  return tooFar === -1 ? entries : entries.slice(0, tooFar);
 }
 
 function formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): string {

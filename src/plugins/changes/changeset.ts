@@ -3,7 +3,7 @@
 import { formatJson } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatHttpDate } from '../../core/objects/etag.ts';
-import { entryValue, formatEntry, type StoredObject } from '../../core/objects/stored.ts';
+import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
@@ -119,18 +119,21 @@ async function collectionChangeset(
     if (collection === undefined) {
       throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
     }
-    const page = await storage.listAll(list, { filters, sort, limit, includeDeleted: since !== undefined });
+    const page = await storage.listText(list, { filters, sort, limit, includeDeleted: since !== undefined });
+    if (page.more && page.count < limit) {
+      const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
+      throw new ServiceError('requestTooLarge', { message });
+    }
     const after = await read();
     if (after?.lastModified === collection.lastModified) {
       const metadata = { ...entryValue(collection), bucket };
       const timestamp = page.timestamp ?? collection.lastModified;
-      const changes = page.entries.map(formatEntry).join(',');
       const headers: ResponseHeaders = { 'Last-Modified': formatHttpDate(collection.lastModified), ...caching };
       noteMissedDeletions(headers, page.horizon, filters, { options: host.engine, context });
       return {
         status: 200,
         headers,
-        body: `{"metadata":${formatJson(metadata)},"timestamp":${timestamp},"changes":[${changes}]}`,
+        body: `{"metadata":${formatJson(metadata)},"timestamp":${timestamp},"changes":[${page.text}]}`,
       };
     }
     collection = after;

@@ -9,6 +9,7 @@ import { textArray } from '../../../src/backends/postgresql/array-text.ts';
 import type { Row } from '../../../src/backends/postgresql/connection.ts';
 import { question } from '../../../src/backends/postgresql/question.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { joinPage } from '../../../src/core/objects/joined.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
@@ -119,6 +120,8 @@ describe('reads that come together', () => {
         expect(checks).toEqual(pairs.map(([id, principal]) => id === principal && id !== names[0]));
         const pages = await Promise.all([byId, newest].map((query) => objects.listAll(list, query)));
         for (const { entries: page } of pages) expect(page.map(({ id }) => id).toSorted()).toEqual(stored.toSorted());
+        const texts = await Promise.all([byId, newest].map((query) => objects.listText(list, query)));
+        expect(texts).toEqual(pages.map(joinPage));
       }),
       { numRuns: 40 },
     );
@@ -137,6 +140,8 @@ describe('reads that come together', () => {
         more: n < ids.length - 1,
       })),
     );
+    const texts = await Promise.all(ids.map((_, n) => reader.listText(list, { ...newest, limit: n + 1 })));
+    expect(texts).toEqual(pages.map(joinPage));
     const since = await Promise.all(
       whole.entries.map(({ lastModified }) =>
         reader.listAll(list, {
@@ -159,9 +164,10 @@ describe('reads that come together', () => {
     const { reader } = direct.storage;
     const objects = await Promise.all(Array.from(texts.keys(), (id) => reader.get(list, id)));
     expect(objects.map((object) => object?.text.length)).toEqual(Array.from(texts.values(), (text) => text.length));
-    const { entries, more } = await reader.listAll(list, { ...newest, limit: 3 });
-    expect(entries.map(({ id }) => id)).toEqual(['l3000000', 'l70000', 'l9000']);
-    expect(more).toBe(true);
+    const long = await reader.listAll(list, { ...newest, limit: 3 });
+    expect(long.entries.map(({ id }) => id)).toEqual(['l3000000', 'l70000', 'l9000']);
+    expect(long.more).toBe(true);
+    expect(await reader.listText(list, { ...newest, limit: 3 })).toEqual(joinPage(long));
   });
 });
 

@@ -34,6 +34,7 @@ export async function observe({ storage, permission }: TestDatabase): Promise<un
     await storage.reader.countAll(list, { filters: [], includeDeleted: true }),
     await Promise.all(ids.map((id) => storage.reader.get(list, id))),
     await Promise.all(pages.map((query) => storage.reader.listAll(list, query))),
+    await Promise.all(pages.map((query) => storage.reader.listText(list, query))),
   ]);
   const ofObjects = objectIds.map(async (objectId) => [
     await permission.reader.getObjectPermissions(objectId),

@@ -1,0 +1,42 @@
+// Pages of lists as clients see them, of which those are kept that were asked for last: fleets ask for the same.
+import { Shelf } from '../../base/shelf.ts';
+import type { Steps } from '../../base/steps.ts';
+import type { PageText } from '../../contracts/storage.ts';
+import { joinPage, type JoinedEntries } from '../../core/objects/joined.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
+import { nameStretch } from '../../core/query/stretch-name.ts';
+import type { ObjectList } from './list-table.ts';
+import { selectPage } from './select.ts';
+
+/** Characters of all of them. */
+const maxChars = 16_000_000;
+
+interface Kept {
+  /** Of the list, when it was read. */
+  readonly version: number;
+  readonly page: JoinedEntries;
+}
+
+export class PageTexts {
+  readonly #kept = new Shelf<Kept>(maxChars);
+
+  /** The page of a list that may not be there. */
+  *read(list: ObjectList | undefined, query: PageQuery): Steps<PageText> {
+    if (list === undefined)
+      return { timestamp: undefined, horizon: 0, text: '', count: 0, last: undefined, more: false };
+    const { clock: timestamp, horizon } = list;
+    return { timestamp, horizon, ...(yield* this.#readEntries(list, query)) };
+  }
+
+  *#readEntries(list: ObjectList, query: PageQuery): Steps<JoinedEntries> {
+    const stretch = nameStretch(query);
+    const { kind, parent, contents, version } = list;
+    if (stretch === undefined) return joinPage(yield* selectPage(contents, query));
+    const key = `${kind} ${parent} ${stretch}`;
+    const known = this.#kept.get(key);
+    if (known?.version === version) return known.page;
+    const page = joinPage(yield* selectPage(contents, query));
+    this.#kept.set(key, { version, page }, key.length + page.text.length);
+    return page;
+  }
+}

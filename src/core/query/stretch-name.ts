@@ -1,0 +1,22 @@
+// Names for what many may ask for alike.
+import type { PageQuery } from './ast.ts';
+import { continueRange, isTimestampField, splitTimestampRange } from './timestamp-range.ts';
+
+/** A name for what the query asks for: a stretch of the list in the order of time, which it tells from all others. */
+export function nameStretch({
+  filters,
+  ids,
+  sort,
+  after,
+  limit,
+  includeDeleted = false,
+}: PageQuery): string | undefined {
+  const [first] = sort;
+  if (ids !== undefined || first === undefined || !isTimestampField(first.field)) return undefined;
+  const { range, rest } = splitTimestampRange(filters);
+  if (rest.length > 0) return undefined;
+  const { direction } = first;
+  const { low, high } = (after === undefined ? range : continueRange(range, direction, after)) ?? {};
+  if (low === undefined) return undefined;
+  return `${direction} ${low} ${high} ${limit} ${includeDeleted}`;
+}
