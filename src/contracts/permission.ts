@@ -104,9 +104,10 @@ export interface PermissionReader {
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Calls take effect in the order in which they are
- * made, also when nobody waits for one before making the next; those of the storage of the same transaction count among
- * them, so that entries asked for behind the lock of a list are those that stand under it.
+ * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
+ * made, also when nobody waits for one before making the next. Locks of the storage of the same transaction count among them,
+ * so that entries asked for behind the lock of a list are those that stand under it. A read sees all writes that were made before
+ * it; whoever wants none of those that are made after it waits for its answer.
  */
 export interface PermissionWriter extends PermissionReader {
   /** Gives the user a principal. Idempotent. */

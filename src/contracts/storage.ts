@@ -128,8 +128,10 @@ export interface StorageReader {
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Calls take effect in the order in which they are
- * made, also when nobody waits for one before making the next.
+ * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
+ * made, also when nobody waits for one before making the next; those to many objects at once (`deleteAll` and what follows it)
+ * are to be waited for. A read sees all writes that were made before it; whoever wants none of those that are made after it
+ * waits for its answer.
  *
  * Timestamps: with R the clock of the list and `now` the time, a write without a given timestamp, or with one equal
  * to R, gets max(now, R + 1), which becomes the clock; a given timestamp above R becomes the clock too; one below R

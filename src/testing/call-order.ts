@@ -2,8 +2,9 @@
 // permissions, so that an engine can send together what belongs together.
 import assert from 'node:assert/strict';
 import type { TransactionCase, TransactionContext } from './contract-case.ts';
-import { records } from './storage-probe.ts';
-import { inUnit, inUnitOf } from './unit-of-work.ts';
+import { isTombstone, type ListKey } from '../core/objects/stored.ts';
+import { pageQuery, records } from './storage-probe.ts';
+import { inUnit, inUnitOf, type Writers } from './unit-of-work.ts';
 
 const uri = `${records.parent}/records/r`;
 
@@ -17,6 +18,65 @@ async function addReader(context: TransactionContext, principal: string): Promis
   });
 }
 
+type Write = (writers: Writers) => Promise<unknown>;
+
+/** Writes to single objects below a bucket, each of which undoes or builds on one before. */
+interface Side {
+  readonly bucket: string;
+  readonly list: ListKey;
+  readonly writes: readonly Write[];
+}
+
+function writesTo(bucket: string): Side {
+  const list = { kind: 'record', parent: `${bucket}/collections/c` };
+  const [first, second] = ['r', 's'].map((id) => `${list.parent}/records/${id}`) as [string, string];
+  const writes: Write[] = [
+    ({ storage }) => storage.touch(list),
+    ({ storage }) => storage.create(list, 'gone', '{}'),
+    ({ storage }) => storage.delete(list, 'gone'),
+    ({ storage }) => storage.createAll(list, [{ id: 'p', text: '{"n":1}' }]),
+    ({ storage }) => storage.create(list, 'r', '{"n":1}'),
+    ({ storage }) => storage.create(list, 's', '{"n":1}'),
+    ({ storage }) => storage.update(list, 'r', '{"n":2}'),
+    ({ storage }) => storage.delete(list, 's'),
+    ({ storage }) => storage.create(list, 's', '{"n":3}'),
+    ({ storage }) => storage.delete(list, 'r', { keepTombstone: false }),
+    ({ storage }) => storage.update(list, 't', '{"n":4}'),
+    ({ permission }) => permission.addToAces([first, second].map((objectId) => ({ objectId, permissions: many }))),
+    ({ permission }) => permission.removePrincipalFromAce(first, 'read', 'acme:1'),
+    ({ permission }) => permission.replaceObjectPermissions(second, { write: ['acme:2'] }),
+    ({ permission }) => permission.deleteObjectPermissions([second]),
+    ({ permission }) => permission.addPrincipalToAce(second, 'write', 'acme:3'),
+    ({ permission }) => permission.removePrincipalFromAces('acme:0'),
+    ({ permission }) => permission.addUserPrincipal('acme:zoe', `${bucket}/groups/g`),
+    ({ permission }) => permission.removeUserPrincipal('acme:zoe', `${bucket}/groups/g`),
+    ({ permission }) => permission.addUserPrincipal('acme:tom', `${bucket}/groups/g`),
+    ({ permission }) => permission.removePrincipalsBelow(`${bucket}/groups/`),
+    ({ permission }) => permission.addUserPrincipal('acme:tom', `${bucket}/groups/h`),
+  ];
+  return { bucket, list, writes };
+}
+
+const many = { read: ['acme:0', 'acme:1', 'acme:2'], write: ['acme:0', 'acme:1'] };
+
+async function stateOf({ storage, permission }: TransactionContext, { bucket, list }: Side): Promise<unknown> {
+  const { entries, horizon, timestamp } = await storage.reader.listAll(list, pageQuery({ includeDeleted: true }));
+  const first = entries.at(-1)!.lastModified;
+  const uris = ['r', 's'].map((id) => `${list.parent}/records/${id}`);
+  const permissions = await permission.reader.getObjectsPermissions(uris);
+  const users = await Promise.all(['acme:zoe', 'acme:tom'].map((user) => permission.reader.getUserPrincipals(user)));
+  return {
+    entries: entries.map((entry) => [
+      entry.id,
+      entry.lastModified - first,
+      isTombstone(entry) ? undefined : entry.text,
+    ]),
+    clocks: [horizon, timestamp!].map((time) => time - first),
+    permissions: permissions.map((each) => Object.entries(each).map(([name, all]) => [name, all.toSorted()])),
+    groups: users.map((all) => [...all].filter((name) => name.startsWith(bucket)).map((name) => name.slice(-1))),
+  };
+}
+
 /** Cases about the order of calls. */
 export const callOrderCases: readonly TransactionCase[] = [
   {
@@ -27,6 +87,18 @@ export const callOrderCases: readonly TransactionCase[] = [
       await Promise.all(principals.map((principal) => addReader(context, principal)));
       const { read = [] } = await context.permission.reader.getObjectPermissions(uri);
       assert.deepEqual(read.toSorted(), principals.toSorted());
+    },
+  },
+  {
+    name: 'writes that nobody waits for come to the same as those that are waited for',
+    async run(context) {
+      const [left, right] = ['left', 'right'].map((bucket) => writesTo(`/buckets/${bucket}`)) as [Side, Side];
+      await inUnitOf(context, async (writers) => {
+        for (const write of left.writes) await write(writers);
+      });
+      await inUnitOf(context, (writers) => Promise.all(right.writes.map((write) => write(writers))));
+      const [one, other] = await Promise.all([left, right].map((side) => stateOf(context, side)));
+      assert.deepEqual(other, one);
     },
   },
   {

@@ -186,7 +186,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    return this.#inOrder.run(this.#lists.find(key, id), (found) => {
+    return this.#inOrder.run(this.#lists.find(key, id), async (early) => {
+      // The list may have come into being with a write that was made before.
+      const found = early ?? (await this.#lists.find(key, id));
       const old = found === undefined ? undefined : (found.list.entries.get(id) ?? found.entry).object;
       return found === undefined || old === undefined ? undefined : this.#bury(found.list, old, options);
     });

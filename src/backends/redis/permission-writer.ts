@@ -14,32 +14,32 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     this.#unit = unit;
   }
 
-  addUserPrincipal(userId: string, principal: string): Promise<void> {
-    return this.#noteMembership({ kind: 'admit', userId, principal });
+  async addUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#noteMembership({ kind: 'admit', userId, principal });
   }
 
-  removeUserPrincipal(userId: string, principal: string): Promise<void> {
-    return this.#noteMembership({ kind: 'expel', userId, principal });
+  async removeUserPrincipal(userId: string, principal: string): Promise<void> {
+    this.#noteMembership({ kind: 'expel', userId, principal });
   }
 
-  removePrincipal(principal: string): Promise<void> {
-    return this.#noteMembership({ kind: 'expelAll', principal });
+  async removePrincipal(principal: string): Promise<void> {
+    this.#noteMembership({ kind: 'expelAll', principal });
   }
 
-  removePrincipalsBelow(prefix: string): Promise<void> {
-    return this.#noteMembership({ kind: 'expelBelow', prefix });
+  async removePrincipalsBelow(prefix: string): Promise<void> {
+    this.#noteMembership({ kind: 'expelBelow', prefix });
   }
 
-  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    return this.#note({ kind: 'grant', objectId, permission, principal });
+  async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#note({ kind: 'grant', objectId, permission, principal });
   }
 
-  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
-    return this.#note({ kind: 'revoke', objectId, permission, principal });
+  async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+    this.#note({ kind: 'revoke', objectId, permission, principal });
   }
 
-  removePrincipalFromAces(principal: string): Promise<void> {
-    return this.#note({ kind: 'withdraw', principal });
+  async removePrincipalFromAces(principal: string): Promise<void> {
+    this.#note({ kind: 'withdraw', principal });
   }
 
   async addToAces(
@@ -47,26 +47,26 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   ): Promise<void> {
     for (const { objectId, permissions } of entries) {
       for (const [permission, principals] of Object.entries(permissions)) {
-        for (const principal of principals) await this.addPrincipalToAce(objectId, permission, principal);
+        for (const principal of principals) this.#note({ kind: 'grant', objectId, permission, principal });
       }
     }
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    if (Object.keys(permissions).length > 0) await this.#note({ kind: 'replace', objectId, permissions });
+    if (Object.keys(permissions).length > 0) this.#note({ kind: 'replace', objectId, permissions });
   }
 
   async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
-    for (const objectId of objectIds) await this.#note({ kind: 'clear', objectId });
+    for (const objectId of objectIds) this.#note({ kind: 'clear', objectId });
   }
 
-  deletePermissionsBelow(uri: string): Promise<void> {
-    return this.#note({ kind: 'clearBelow', uri });
+  async deletePermissionsBelow(uri: string): Promise<void> {
+    this.#note({ kind: 'clearBelow', uri });
   }
 
   async flush(): Promise<void> {
-    await this.#note({ kind: 'clearAll' });
-    await this.#noteMembership({ kind: 'expelEverybody' });
+    this.#note({ kind: 'clearAll' });
+    this.#noteMembership({ kind: 'expelEverybody' });
   }
 
   protected override settled(): Promise<void> {
@@ -78,11 +78,11 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     return this.#unit.permissions;
   }
 
-  async #note(change: EntryChange): Promise<void> {
+  #note(change: EntryChange): void {
     this.log().entries.push(change);
   }
 
-  async #noteMembership(change: MembershipChange): Promise<void> {
+  #noteMembership(change: MembershipChange): void {
     this.log().memberships.push(change);
   }
 }
