@@ -7,14 +7,7 @@ import type { ServiceError } from '../../core/errors.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import type { PathIds } from '../context.ts';
-import {
-  findMissingHeldParent,
-  findMissingParent,
-  holdParent,
-  requireNoIssues,
-  requireValidId,
-  type Scope,
-} from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
 import { canWriteAlone } from './write.ts';
 
@@ -152,15 +145,7 @@ async function holdAndLock(
   readsPermissions: boolean,
 ): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
   const { kind, list, context } = scope;
-  const { isRemote, hasOneTransaction } = context.session;
-  if (!isRemote) {
-    await holdParent(scope, writer);
-    const state = await writer.storage.lock(list, id);
-    const permissions = readsPermissions
-      ? await writer.permission.getObjectPermissions(kind.objectUri(context.ids))
-      : undefined;
-    return { state, permissions };
-  }
+  const { hasOneTransaction } = context.session;
   const [orphaned, state, permissions] = await Promise.all([
     findMissingHeldParent(scope, writer),
     writer.storage.lock(list, id),
