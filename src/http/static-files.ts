@@ -27,10 +27,11 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
   const found = await send(asked, encoded, { root, dotfiles: 'ignore', maxAge: cacheSeconds * 1000 });
   const isFile = found.type === 'file' || found.statusCode === 304;
   if (!isFile && found.statusCode !== 416 && found.statusCode !== 412) throw new ServiceError('unknownPath');
-  if (request.method === 'HEAD') found.stream.destroy();
+  const isEmpty = request.method === 'HEAD' || found.statusCode === 304;
+  if (isEmpty) found.stream.destroy();
   return {
     status: found.statusCode,
     headers: { ...found.headers, ...headers },
-    body: request.method === 'HEAD' ? '' : found.stream,
+    body: isEmpty ? '' : found.stream,
   };
 }

@@ -390,11 +390,16 @@ describe('Files are served', () => {
     expect(await alice.request('GET', location)).toMatchObject({ status: 200, text: 'hello' });
   });
 
-  it('not as part of a batch.', async () => {
+  it('not as part of a batch, but that there is nothing new.', async () => {
     await start();
     const { location } = attachmentOf(await upload(alice, record));
     const body = { requests: [{ path: location }] };
     expect(await alice.request('POST', '/v1/batch', { body })).toMatchObject({ status: 400 });
+    const again = { requests: [{ path: location, headers: { 'If-None-Match': '*' } }] };
+    expect(await alice.request('POST', '/v1/batch', { body: again })).toMatchObject({
+      status: 200,
+      body: { responses: [{ status: 304 }] },
+    });
   });
 });
 
