@@ -87,7 +87,10 @@ export class Workbench {
    * @returns {Promise<Server>}
    */
   async serve(place, { settings = {}, nodeArgs = [], args = [], environment = {} } = {}) {
-    const all = { ...place, settings: { ...place.settings, ...settings } };
+    // A place in memory is filled by a plugin of its own.
+    const includes = [place.settings['includes'], settings['includes']].filter((names) => names !== undefined);
+    const plugins = includes.length > 0 ? { includes: includes.join(' ') } : {};
+    const all = { ...place, settings: { ...place.settings, ...settings, ...plugins } };
     const profiling = [];
     if (this.#profiles !== undefined) {
       mkdirSync(this.#profiles, { recursive: true });
