@@ -51,6 +51,12 @@ export const errorTable = {
     error: 'Precondition Failed',
     message: 'The object was changed in the meantime.',
   },
+  rangeNotSatisfiable: {
+    status: 416,
+    errno: 107,
+    error: 'Range Not Satisfiable',
+    message: 'The file has no such part.',
+  },
   methodNotAllowed: {
     status: 405,
     errno: 115,

@@ -18,7 +18,8 @@ export interface FileOptions {
 /**
  * The file as the response to a GET or HEAD.
  *
- * @throws ServiceError unknownPath when there is none, or when it is outside of the folder or hidden
+ * @throws ServiceError unknownPath when there is none, or when it is outside of the folder or hidden; preconditionFailed,
+ * rangeNotSatisfiable
  */
 export async function serveFile(request: ServiceRequest, options: FileOptions): Promise<ServiceResponse> {
   const { root, path, cacheSeconds = 0, headers = {} } = options;
@@ -26,7 +27,10 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
   const encoded = `/${path.split('/').map(encodeURIComponent).join('/')}`;
   const found = await send(asked, encoded, { root, dotfiles: 'ignore', maxAge: cacheSeconds * 1000 });
   const isFile = found.type === 'file' || found.statusCode === 304;
-  if (!isFile && found.statusCode !== 416 && found.statusCode !== 412) throw new ServiceError('unknownPath');
+  if (!isFile) {
+    found.stream.destroy();
+    throw fileRefusal(found.statusCode, found.headers);
+  }
   const isEmpty = request.method === 'HEAD' || found.statusCode === 304;
   if (isEmpty) found.stream.destroy();
   return {
@@ -34,4 +38,14 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
     headers: { ...found.headers, ...headers },
     body: isEmpty ? '' : found.stream,
   };
+}
+
+/** Why a file is not sent, from what its server says; by 416 it tells how long the file is. */
+export function fileRefusal(status: number, headers: Readonly<Record<string, unknown>>): ServiceError {
+  if (status === 412) return new ServiceError('preconditionFailed', { message: 'The file is another one by now.' });
+  if (status !== 416) return new ServiceError('unknownPath');
+  const [, range] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-range') ?? [];
+  return new ServiceError('rangeNotSatisfiable', {
+    headers: typeof range === 'string' ? { 'Content-Range': range } : {},
+  });
 }

@@ -299,7 +299,12 @@ describe('Files are served', () => {
     const get = (headers: Record<string, string>): Promise<TestResponse> => alice.request('GET', location, { headers });
     expect(await get({ Range: 'bytes=2-4' })).toMatchObject({ status: 206, text: '234' });
     expect(await get({ Range: 'bytes=-2' })).toMatchObject({ status: 206, text: '89' });
-    expect(await get({ Range: 'bytes=20-' })).toMatchObject({ status: 416 });
+    expect(await get({ Range: 'bytes=20-' })).toMatchObject({
+      status: 416,
+      headers: { 'content-range': 'bytes */10', 'content-type': 'application/json' },
+      body: { code: 416, errno: 107, error: 'Range Not Satisfiable' },
+    });
+    expect(await get({ 'If-Match': '"x"' })).toMatchObject({ status: 412, body: { code: 412, errno: 114 } });
     const bomb = await get({ Range: `bytes=${Array.from({ length: 1000 }, () => '0-9').join(',')}` });
     expect([200, 206, 416]).toContain(bomb.status);
     expect(bomb.text.length).toBeLessThan(1000);
@@ -426,6 +431,10 @@ describe('In a bucket of S3', () => {
     expect(part.headers['content-disposition']).toMatch(/^attachment/);
     const again = await alice.request('GET', location, { headers: { 'If-None-Match': whole.headers['etag']! } });
     expect(again).toMatchObject({ status: 304, text: '' });
+    expect(await alice.request('GET', location, { headers: { Range: 'bytes=300000-' } })).toMatchObject({
+      status: 416,
+      body: { code: 416, errno: 107 },
+    });
     expect(await alice.request('HEAD', location)).toMatchObject({
       status: 200,
       headers: { 'content-length': '300000' },

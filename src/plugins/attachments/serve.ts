@@ -6,7 +6,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
-import { serveFile } from '../../http/static-files.ts';
+import { fileRefusal, serveFile } from '../../http/static-files.ts';
 import type { Attachments } from './attachments.ts';
 import { isShown } from './file-types.ts';
 import { findKeptLink, findLink, recordUri, type Link } from './links.ts';
@@ -44,6 +44,7 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
   const answer = await access.fetch(link.location, { method, headers: conditionsOf(context) });
   if (answer === undefined) throw new ServiceError('unknownPath');
+  if (answer.status >= 400) throw fileRefusal(answer.status, answer.headers);
   return { status: answer.status, headers: { ...answer.headers, ...headers }, body: answer.body ?? '' };
 }
 
