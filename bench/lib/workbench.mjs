@@ -88,7 +88,7 @@ export class Workbench {
    */
   async serve(place, { settings = {}, nodeArgs = [], args = [], environment = {} } = {}) {
     // A place in memory is filled by a plugin of its own.
-    const includes = [place.settings['includes'], settings['includes']].filter((names) => names !== undefined);
+    const includes = [place.settings, settings].flatMap((each) => ('includes' in each ? [each['includes']] : []));
     const plugins = includes.length > 0 ? { includes: includes.join(' ') } : {};
     const all = { ...place, settings: { ...place.settings, ...settings, ...plugins } };
     const profiling = [];
