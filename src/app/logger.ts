@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { LogOutput } from './log-output.ts';
 
 export interface LoggerSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -33,89 +34,31 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
   if (destination !== undefined) return pino(options, isPretty ? prettyStream(destination) : destination);
-  const output = openOutput(isPretty);
-  const groups = isPretty ? undefined : new LineGroups(output);
-  const logger = pino(options, groups ?? prettyStream(output));
-  outputs.set(logger, { output, groups });
+  if (isPretty) return pino(options, prettyStream(openTerminal()));
+  const output = new LogOutput(standardOutput, (lost) => {
+    logger.warn(lost, 'Lines of the log were lost');
+  });
+  const logger = pino(options, output);
+  outputs.set(logger, output);
   return logger;
 }
 
-type Output = ReturnType<typeof pino.destination>;
+const standardOutput = 1;
+const outputs = new WeakMap<Logger, LogOutput>();
 
-/** How long a line may wait for others after one was written, and how many characters may wait. */
-const maxDelayMs = 20;
-const maxWaitingChars = 16_384;
-
-/** Standard output; lines for people are written at once, others when there is time. */
-function openOutput(isSync: boolean): Output {
-  return pino.destination({ dest: 1, sync: isSync });
+/** Writes lines for people one by one; those that cannot be written are lost. */
+function openTerminal(): DestinationStream {
+  const output = pino.destination({ dest: standardOutput, sync: true, maxLength: 1_000_000 });
+  output.on('error', () => {
+    // Nobody looks any more.
+  });
+  return output;
 }
 
-/**
- * Writes a line at once, and those that follow soon together: under load a write for each would cost more than the request
- * that the line tells of.
- */
-class LineGroups {
-  readonly #output: Output;
-  #waiting = '';
-  #isDelaying = false;
-
-  constructor(output: Output) {
-    this.#output = output;
-    process.once('exit', this.flush);
-  }
-
-  readonly write = (line: string): void => {
-    this.#waiting += line;
-    if (this.#isDelaying && this.#waiting.length < maxWaitingChars) return;
-    this.flush();
-    if (this.#isDelaying) return;
-    this.#isDelaying = true;
-    setTimeout(() => {
-      this.#isDelaying = false;
-      this.flush();
-    }, maxDelayMs).unref();
-  };
-
-  readonly flush = (): void => {
-    const lines = this.#waiting;
-    this.#waiting = '';
-    if (lines !== '') this.#output.write(lines);
-  };
-
-  /** Writes what waits, and takes no more notice of the process. */
-  end(): void {
-    this.flush();
-    process.off('exit', this.flush);
-  }
-}
-
-const outputs = new WeakMap<Logger, { readonly output: Output; readonly groups: LineGroups | undefined }>();
-const closeTimeoutMs = 500;
-
-/**
- * Writes what is buffered and lets go of the output. Resolves soon even when nobody reads it any more; exiting without
- * this would then wait for the reader for ever.
- */
+/** Writes what waits. Resolves soon even when nobody reads it any more, or it cannot be written. */
 export async function closeLogger(logger: Logger): Promise<void> {
-  const opened = outputs.get(logger);
-  if (opened === undefined) return;
+  await outputs.get(logger)?.close();
   outputs.delete(logger);
-  const { output, groups } = opened;
-  groups?.end();
-  const closed = new Promise<void>((resolve) => {
-    output.once('close', () => {
-      resolve();
-    });
-  });
-  const late = new Promise<void>((resolve) => {
-    setTimeout(() => {
-      output.destroy();
-      resolve();
-    }, closeTimeoutMs);
-  });
-  output.end();
-  await Promise.race([closed, late]);
 }
 
 function prettyOptions({ level, name, showsPid = false }: LoggerSettings): LoggerOptions {
