@@ -31,7 +31,7 @@ export class LogOutput {
   #lost: LostLines | undefined;
   #onIdle: (() => void) | undefined;
 
-  /** @param onRecovery told when lines can be written again; what it writes comes first */
+  /** @param onRecovery told when lines can be written again */
   constructor(fd: number, onRecovery: (lost: LostLines) => void) {
     this.#fd = fd;
     this.#onRecovery = onRecovery;

@@ -1,15 +1,13 @@
 // A log that cannot be written: its disk is full, or nobody takes what is written. Requests are answered all the same.
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { freePort } from '../support/redis.ts';
-import { Workspace } from '../support/server-process.ts';
+import { spawnServer, Workspace } from '../support/server-process.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 
-const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 const long = { timeout: 20_000 };
 
 let workspace: Workspace;
@@ -24,16 +22,7 @@ class Server {
 
   constructor(log: string, port: number) {
     const file = openSync(log, 'a');
-    this.child = spawn(process.execPath, [executable, 'start', '--config', workspace.config, '--port', String(port)], {
-      cwd: workspace.folder,
-      env: {
-        PATH: process.env['PATH'],
-        ...workspace.environment('memory'),
-        SVC_LOG_LEVEL: 'info',
-        SVC_LOG_FORMAT: 'json',
-      },
-      stdio: ['ignore', file, 'pipe'],
-    });
+    this.child = spawnServer(workspace, workspace.environment('memory'), ['ignore', file, 'pipe'], port);
     closeSync(file);
     this.child.stderr!.on('data', (chunk: Buffer) => (this.complaints += chunk.toString()));
   }

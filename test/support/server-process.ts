@@ -1,5 +1,5 @@
 // A real server in a process of its own, as a user starts it, for tests that kill it or look at what it leaves behind.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,6 +61,20 @@ export interface LoggedLine {
   readonly Fields?: Readonly<Record<string, unknown>>;
 }
 
+/** Starts `coffer start --config …`, which logs every request as JSON; on a free port unless one is given. */
+export function spawnServer(
+  { config, folder }: Workspace,
+  environment: Readonly<Record<string, string>>,
+  stdio: StdioOptions,
+  port = 0,
+): ChildProcess {
+  return spawn(process.execPath, [executable, 'start', '--config', config, '--port', String(port)], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...environment, SVC_LOG_LEVEL: 'info', SVC_LOG_FORMAT: 'json' },
+    stdio,
+  });
+}
+
 export class ServerProcess {
   /** Root of the protocol, without trailing slash: `http://127.0.0.1:40123/v1`. */
   readonly url: string;
@@ -78,13 +92,9 @@ export class ServerProcess {
 
   /** Starts `coffer start --config …` on a free port and waits until it says that it listens. */
   static async start(workspace: Workspace, environment: Record<string, string>): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [executable, 'start', '--config', workspace.config, '--port', '0'], {
-      cwd: workspace.folder,
-      env: { PATH: process.env['PATH'], ...environment, SVC_LOG_LEVEL: 'info', SVC_LOG_FORMAT: 'json' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawnServer(workspace, environment, ['ignore', 'pipe', 'pipe']);
     const log: LoggedLine[] = [];
-    createInterface({ input: child.stdout }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
+    createInterface({ input: child.stdout! }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
     return new ServerProcess(await listeningUrl(child), child, log);
   }
 

@@ -3,9 +3,10 @@ import { Shelf } from '../../base/shelf.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import { joinPage, type JoinedEntries } from '../../core/objects/joined.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { nameStretch } from '../../core/query/stretch-name.ts';
-import type { ObjectList } from './list-table.ts';
+import type { ListTable, ObjectList } from './list-table.ts';
 import { selectPage } from './select.ts';
 
 /** Characters of all of them. */
@@ -18,10 +19,15 @@ interface Kept {
 }
 
 export class PageTexts {
+  readonly #table: ListTable;
   readonly #kept = new Shelf<Kept>(maxChars);
 
-  /** The page of a list that may not be there. */
-  *read(list: ObjectList | undefined, query: PageQuery): Steps<PageText> {
+  constructor(table: ListTable) {
+    this.#table = table;
+  }
+
+  *read(key: ListKey, query: PageQuery): Steps<PageText> {
+    const list = this.#table.find(key);
     if (list === undefined)
       return { timestamp: undefined, horizon: 0, text: '', count: 0, last: undefined, more: false };
     const { clock: timestamp, horizon } = list;

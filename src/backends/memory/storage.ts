@@ -37,7 +37,7 @@ interface Access {
 /** The storage backend of a memory database. */
 export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
   const { lists, clock } = database;
-  const texts = new PageTexts();
+  const texts = new PageTexts(lists);
   return {
     database,
     reader: new MemoryStorageReader(lists, texts, {
@@ -68,7 +68,7 @@ class MemoryStorageReader implements StorageReader {
   }
 
   listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return this.access.walk(readText(this.table, this.#texts, list, query));
+    return this.access.walk(this.#texts.read(list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -286,10 +286,6 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
   if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const { clock: timestamp, horizon } = found;
   return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
-}
-
-function* readText(table: ListTable, texts: PageTexts, list: ListKey, query: PageQuery): Steps<PageText> {
-  return yield* texts.read(table.find(list), query);
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {

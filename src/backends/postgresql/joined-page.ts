@@ -1,16 +1,11 @@
 // A page as clients see it, joined by the server: there is nothing left to do for each entry here.
 import type { PageText } from '../../contracts/storage.ts';
 import type { Row } from './connection.ts';
-import { readListState } from './page-text.ts';
-
-/** Stands between the entries. JSON has no such character. */
-const separator = '\u001E';
-/** Of a page with longer texts nothing is joined, so that it never becomes too long for one value. */
-const maxTextBytes = 8000;
+import { maxTextBytes, readListState, separator } from './page-text.ts';
 
 const own = `'"id":' || to_json(k.id)::text || ',"last_modified":' || k.last_modified`;
 
-/** Columns of the row, made of rows `k` of id, timestamp and text in their order. */
+/** Columns of the row; what it says of texts does not matter when one is long. Made of rows `k` of id, timestamp and text in their order. */
 export const joinedColumns = `count(*) AS entries, max(octet_length(k.data)) > ${maxTextBytes} AS is_long,
   string_agg(CASE WHEN k.data IS NULL THEN '{' || ${own} || ',"deleted":true}'
     WHEN k.data = '{}' THEN '{' || ${own} || '}'

@@ -5,9 +5,9 @@ import type { Page } from '../../contracts/storage.ts';
 import type { Row } from './connection.ts';
 
 /** Stands between the entries. JSON has no such character. */
-const separator = '\u001E';
+export const separator = '\u001E';
 /** Longer texts are left out, so that a page never becomes too long for one value. */
-const maxTextBytes = 8000;
+export const maxTextBytes = 8000;
 const leftOut = '-';
 
 /** Columns of the row, made of rows `k` of id, timestamp and text in their order. */

@@ -1,8 +1,12 @@
-// Names for what many may ask for alike.
+// Names for parts of lists that many may ask for alike.
 import type { PageQuery } from './ast.ts';
 import { continueRange, isTimestampField, splitTimestampRange } from './timestamp-range.ts';
 
-/** A name for what the query asks for: a stretch of the list in the order of time, which it tells from all others. */
+/**
+ * A name for the stretch of a list in the order of time that a query asks for; another one for each other stretch.
+ *
+ * @returns `undefined`: the query asks for something else
+ */
 export function nameStretch({
   filters,
   ids,
