@@ -43,7 +43,7 @@ export interface LoneWrite {
   readonly lastModified?: number | undefined;
   /** URI under which the object has entries; `undefined`: it has none. All of them go with a deletion. */
   readonly uri: string | undefined;
-  /** Entries to replace, as `PermissionWriter.replaceObjectPermissions` does; with a deletion they do not matter. */
+  /** Entries of a new object. One that is there keeps its own, and there have to be none here. */
   readonly entries: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -73,6 +73,8 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   }
   const isFresh = write.isFresh === true;
   if (writer === undefined) {
+    // New entries are those that were read with a change to them, and nothing would tell that others have come meanwhile.
+    if (old !== undefined && Object.keys(changes).length > 0) throw new ChangedMeanwhile();
     const object = await writeAlone(scope, {
       id,
       expected: old,
@@ -132,7 +134,10 @@ export function canWriteAlone({ kind, context, isOnlyWrite = false }: Scope, act
   return kind.declaration.afterChange === undefined && !session.hears(kind.name, action);
 }
 
-/** What a write alone was decided on has changed. Nothing was written, and the verb has to be run again under locks. */
+/**
+ * What a write alone was decided on has changed, or nobody would know. Nothing was written, and the verb has to be run again
+ * under locks.
+ */
 export class ChangedMeanwhile extends Error {}
 
 /**

@@ -1,6 +1,7 @@
 // `DELETE /__user_data__/{principal}`: everything that belongs to a user alone is deleted, and the user is taken out of
 // everything else. For administrators, by settings only.
 import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
 import { idField } from '../../core/query/fields.ts';
@@ -46,6 +47,7 @@ async function deleteUserData(options: UserDataOptions, context: Context): Promi
   if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
   const principal = ids['principal']!;
   const writer = await session.writer();
+  await lockMentions(options, principal, writer);
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
   await leaveGroups(options, context, principal, writer);
   await writer.permission.removePrincipalFromAces(principal);
@@ -53,16 +55,55 @@ async function deleteUserData(options: UserDataOptions, context: Context): Promi
   return jsonResponse(200, { data: { principal } });
 }
 
-/** The objects that nobody else may write, by list, parents first; what lies in one of them goes with it. */
-async function findOwned(
-  { kinds }: UserDataOptions,
-  principal: string,
-  { permission }: Writer,
-): Promise<readonly Doomed[]> {
+/** An object that entries are about. */
+interface Place {
+  readonly kind: CompiledKind;
+  readonly list: ListKey;
+  /** Ids in the path of the list. */
+  readonly above: PathIds;
+  readonly id: string;
+}
+
+/** From the URI of an object that can have entries to where it lies; `undefined` for any other text. */
+function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undefined {
   const shareable = [...kinds.values()].filter(({ isShareable }) => isShareable);
   const parse = createUriParser(
     shareable.map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
   );
+  return (uri) => {
+    const address = parse(uri);
+    const kind = address === undefined ? undefined : kinds.get(address.kind);
+    if (address === undefined || kind === undefined) return undefined;
+    const { [kind.idName]: id = '', ...above } = address.ids;
+    return { kind, list: { kind: kind.name, parent: parentOf(kind, above) }, above, id };
+  };
+}
+
+/**
+ * Waits for everybody who is writing where the user is named, and keeps others out until all of it is done: who changes
+ * the entries of an object puts back those that it found.
+ */
+async function lockMentions(
+  options: UserDataOptions,
+  principal: string,
+  { storage, permission }: Writer,
+): Promise<void> {
+  const placeOf = placeParser(options);
+  const lists = new Map<string, ListKey>();
+  for (const uri of (await permission.getAccessibleObjects([principal])).keys()) {
+    const place = placeOf(uri);
+    if (place !== undefined) lists.set(place.kind.listUri(place.above), place.list);
+  }
+  for (const list of [...lists.values()].sort(compareLists)) await storage.lock(list);
+}
+
+/** The objects that nobody else may write, by list, parents first; what lies in one of them goes with it. */
+async function findOwned(
+  options: UserDataOptions,
+  principal: string,
+  { permission }: Writer,
+): Promise<readonly Doomed[]> {
+  const placeOf = placeParser(options);
   const written = [...(await permission.getAccessibleObjects([principal]))]
     .filter(([, names]) => names.has('write'))
     .map(([uri]) => uri);
@@ -72,19 +113,12 @@ async function findOwned(
   const gone = new Set<string>();
   const lists = new Map<string, Doomed>();
   for (const uri of owned) {
-    const address = parse(uri);
-    const kind = address === undefined ? undefined : kinds.get(address.kind);
-    if (address === undefined || kind === undefined || ancestorsOf(uri).some((ancestor) => gone.has(ancestor)))
-      continue;
+    const place = placeOf(uri);
+    if (place === undefined || ancestorsOf(uri).some((ancestor) => gone.has(ancestor))) continue;
     gone.add(uri);
-    const { [kind.idName]: id = '', ...above } = address.ids;
+    const { kind, list, above, id } = place;
     const listUri = kind.listUri(above);
-    const doomed = lists.get(listUri) ?? {
-      kind,
-      list: { kind: kind.name, parent: parentOf(kind, above) },
-      above,
-      ids: [],
-    };
+    const doomed = lists.get(listUri) ?? { kind, list, above, ids: [] };
     doomed.ids.push(id);
     lists.set(listUri, doomed);
   }
