@@ -1,13 +1,15 @@
-// What do others notice while four clients do the most expensive things that they are allowed to, as fast as they can?
-// Others read and write in another bucket. No limits are set, so nothing but the service itself protects them.
+// What do others notice while a user does the most expensive things with four clients, as fast as they can? Somebody else
+// reads and writes in another bucket. No limits are set, so nothing but the service itself protects them.
 import { headers, send } from './lib/client.mjs';
-import { attributes, bucket, records } from './lib/data.mjs';
+import { attributes, bucket, records, user } from './lib/data.mjs';
 import { formatCount } from './lib/rows.mjs';
 import { besideQuiet, visitDuring } from './lib/visitor.mjs';
 
 export const title = 'others beside one who burns resources';
 const clients = 4;
+const visitor = user('visitor');
 const other = '/v1/buckets/other/collections/list';
+const visitorHeaders = { ...headers, authorization: visitor.authorization };
 const list = `/v1${records}`;
 const shared = `/v1${bucket}/collections/shared`;
 const body = JSON.stringify({ data: attributes(1) });
@@ -29,7 +31,7 @@ export async function* run(bench) {
     const program = await bench.server(backend, { records: size }, { settings: { includes: 'history' } });
     for (const { name, request } of await attacksOn(program.url, size)) {
       const asked = [{ path: other }, { method: 'POST', path: `${other}/records`, body }];
-      const visit = { url: program.url, headers, requests: asked, expected: [200, 201], everyMs: 10 };
+      const visit = { url: program.url, headers: visitorHeaders, requests: asked, expected: [200, 201], everyMs: 10 };
       const quietSeconds = isShort ? 0.2 : seconds;
       const { quiet, busy, result } = await visitDuring(visit, quietSeconds, async () => {
         const until = performance.now() + quietSeconds * 2000;
@@ -55,6 +57,8 @@ export async function* run(bench) {
  * @returns {Promise<Attack[]>}
  */
 export async function attacksOn(url, size) {
+  const letIn = JSON.stringify({ permissions: { write: [visitor.principal] } });
+  await send(url, { method: 'PATCH', path: '/v1/buckets/other', body: letIn });
   const { headers: first } = await send(url, { path: `${list}?_sort=count&_limit=${size / 2}` });
   const deep = new URL(String(first.get('next-page')));
   const count = Math.min(size, mostPrincipals);

@@ -5,15 +5,61 @@
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /**
+ * Who goes on first after a pause: `urgent` is what others wait for, such as a unit of work that holds the turn to write.
+ */
+export type Urgency = 'urgent' | 'normal';
+
+/**
+ * Long computations of this process take turns: one of them goes on for a step, then the event loop turns. So others wait
+ * for one step in each of its turns, however many computations are under way.
+ */
+class StepTurns {
+  readonly #waiting: Record<Urgency, (() => void)[]> = { urgent: [], normal: [] };
+  #last: Urgency = 'normal';
+  #isDue = false;
+
+  wait(urgency: Urgency): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting[urgency].push(resolve);
+      this.#expect();
+    });
+  }
+
+  #expect(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      this.#takeNext()?.();
+      if (this.#waiting.urgent.length + this.#waiting.normal.length > 0) this.#expect();
+    });
+  }
+
+  /** In the order in which they came, and one of each kind after the other, so that none waits for ever. */
+  #takeNext(): (() => void) | undefined {
+    const { urgent, normal } = this.#waiting;
+    const isUrgent = urgent.length > 0 && (this.#last === 'normal' || normal.length === 0);
+    this.#last = isUrgent ? 'urgent' : 'normal';
+    return (isUrgent ? urgent : normal).shift();
+  }
+}
+
+const turns = new StepTurns();
+
+/**
  * Runs the steps and lets the event loop turn between them.
  *
  * @param runStep how one step is run, for errors to be translated
  */
-export async function runWithPauses<T>(steps: Steps<T>, runStep: <R>(step: () => R) => R): Promise<T> {
+export async function runWithPauses<T>(
+  steps: Steps<T>,
+  urgency: Urgency,
+  runStep: <R>(step: () => R) => R,
+): Promise<T> {
   for (;;) {
     const step = runStep(() => steps.next());
     if (step.done === true) return step.value;
-    await pause();
+    await pause(urgency);
   }
 }
 
@@ -25,9 +71,7 @@ export function runAtOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Lets the event loop turn once. */
-export function pause(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** Lets the event loop turn, and other long computations go on. */
+export function pause(urgency: Urgency): Promise<void> {
+  return turns.wait(urgency);
 }

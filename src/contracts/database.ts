@@ -53,6 +53,11 @@ export interface BeginOptions {
    * together with a TransactionConflict, upon which each has to be run again without this. Absent: it may not.
    */
   readonly mayShare?: boolean;
+  /**
+   * The user that the unit is for. Where units wait for each other's turn, among users the one is next who has written for the
+   * shortest time, so that nobody waits for all that somebody else wants. Absent: nobody in particular.
+   */
+  readonly userId?: string | undefined;
 }
 
 export interface Database {

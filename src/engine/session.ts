@@ -40,6 +40,8 @@ export interface SessionOptions {
   readonly mayWriteAlone?: boolean;
   /** Who hears of what happens; default nobody. */
   readonly subscribers?: Subscribers;
+  /** Whom the work is for, as far as that is known when it begins to write; default nobody in particular. */
+  readonly user?: { readonly userId: string | undefined };
 }
 
 export class Session {
@@ -47,6 +49,7 @@ export class Session {
   readonly #logger: Logger;
   readonly #contended: readonly ListKey[];
   readonly #subscribers: Subscribers;
+  readonly #user: SessionOptions['user'];
   // Most requests only read: for them nothing of this is made.
   #events: EventQueue | undefined;
   #transactions: Transaction[] | undefined;
@@ -59,7 +62,8 @@ export class Session {
   readonly #mayShare: boolean;
 
   constructor(stores: Stores, logger: Logger, options: SessionOptions = {}) {
-    const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false } = options;
+    const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false, user } = options;
+    this.#user = user;
     this.#mayWriteAlone = mayWriteAlone;
     this.#mayShare = mayWriteAlone;
     this.#stores = stores;
@@ -227,7 +231,7 @@ export class Session {
   }
 
   async #begin(database: Database): Promise<Transaction> {
-    const transaction = await database.begin({ mayShare: this.#mayShare });
+    const transaction = await database.begin({ mayShare: this.#mayShare, userId: this.#user?.userId });
     (this.#transactions ??= []).push(transaction);
     return transaction;
   }

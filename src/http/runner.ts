@@ -51,8 +51,8 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   for (;;) {
     const { contended, isFirst } = races;
     // What has failed together with others is done by itself from the second attempt on.
-    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst });
     const identities = new Identities(options);
+    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst, user: identities });
     const note = observer === undefined ? undefined : new Note(observer);
     try {
       const dispatched = await dispatcher.dispatch(request, { session, identities, note, admission });

@@ -88,7 +88,7 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
   const after = membersOf(entry);
   let changed = 0;
   const count = async (): Promise<void> => {
-    if (++changed % membersPerStep === 0) await pause();
+    if (++changed % membersPerStep === 0) await pause('urgent');
   };
   for (const member of after) {
     if (before.has(member)) continue;

@@ -32,7 +32,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     clock,
     lists,
     grants,
-    begin: () => queue.begin(),
+    begin: ({ userId } = {}) => queue.begin(userId),
     writeAlone: (write) =>
       queue.runAlone((unit) => writeAlone(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
     read: (operation) => queue.read(operation),

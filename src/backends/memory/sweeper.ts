@@ -14,7 +14,7 @@ export class Sweeper {
   async #run(): Promise<void> {
     this.#isRunning = true;
     for (let steps = this.#waiting.shift(); steps !== undefined; steps = this.#waiting.shift()) {
-      await runWithPauses(steps, (step) => step());
+      await runWithPauses(steps, 'normal', (step) => step());
     }
     this.#isRunning = false;
   }

@@ -1,6 +1,7 @@
-// One writer at a time: units of work take turns in the order they asked, keep an undo log for rollback, and hold back
+// One writer at a time: units of work take turns, those of one user in the order they asked. They keep an undo log for rollback, and hold back
 // outside readers only while they have uncommitted writes. This is what makes the memory backends transactional.
-import { pause, runWithPauses, type Steps } from '../../base/steps.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
+import { pause, runWithPauses, type Steps, type Urgency } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
@@ -48,7 +49,7 @@ export class MemoryUnit implements Transaction {
   async walk<T>(steps: Steps<T>): Promise<T> {
     while (this.#walking !== undefined) await this.#walking;
     this.#requireOpen();
-    const walked = start(steps, (step) => {
+    const walked = start(steps, 'urgent', (step) => {
       this.#requireOpen();
       return step();
     });
@@ -83,20 +84,32 @@ export class MemoryUnit implements Transaction {
   }
 }
 
+interface Waiter {
+  readonly userId: string | undefined;
+  readonly resolve: (unit: MemoryUnit) => void;
+}
+
 /** The turn to write and the readers that wait for it to be clean again. */
 export class UnitQueue {
   #current: MemoryUnit | undefined;
   #closed = false;
-  readonly #waiting: ((unit: MemoryUnit) => void)[] = [];
+  readonly #waiting = new FairQueue<Waiter>();
+  #userId: string | undefined;
+  #grantedAt = 0;
   readonly #readers: (() => void)[] = [];
   readonly #closers: (() => void)[] = [];
 
-  /** Waits for the turn. */
-  begin(): Promise<MemoryUnit> {
+  /**
+   * Waits for the turn.
+   *
+   * @param userId whom it is for: among users the one is next who has written for the shortest time. Absent: nobody in
+   * particular
+   */
+  begin(userId?: string): Promise<MemoryUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the memory database is closed'));
     return new Promise((resolve) => {
-      if (this.#current === undefined) resolve((this.#current = new MemoryUnit(this)));
-      else this.#waiting.push(resolve);
+      if (this.#current === undefined) this.#grant({ userId, resolve });
+      else this.#waiting.push(userId, { userId, resolve });
     });
   }
 
@@ -128,16 +141,24 @@ export class UnitQueue {
    * they go over what the first one has kept.
    */
   walk<T>(steps: Steps<T>): Promise<T> {
-    return this.read(() => start(steps, (step) => step()));
+    return this.read(() => start(steps, 'normal', (step) => step()));
   }
 
   /** Ends the current turn: waiting readers first, all in this very step, then the next unit. */
   release(): void {
     this.#current = undefined;
+    this.#waiting.charge(this.#userId, performance.now() - this.#grantedAt);
     for (const read of this.#readers.splice(0)) read();
     const next = this.#waiting.shift();
-    if (next !== undefined) next((this.#current = new MemoryUnit(this)));
+    if (next !== undefined) this.#grant(next);
     else for (const close of this.#closers.splice(0)) close();
+  }
+
+  #grant({ userId, resolve }: Waiter): void {
+    this.#userId = userId;
+    this.#grantedAt = performance.now();
+    this.#current = new MemoryUnit(this);
+    resolve(this.#current);
   }
 
   /** Refuses new units and waits until those that asked before have ended. */
@@ -156,7 +177,7 @@ async function attempt<T>(operation: () => T | Promise<T>): Promise<T> {
 }
 
 /** Runs the first step now. Most reads have no other, and are spared the price of one. */
-function start<T>(steps: Steps<T>, runStep: <R>(step: () => R) => R): T | Promise<T> {
+function start<T>(steps: Steps<T>, urgency: Urgency, runStep: <R>(step: () => R) => R): T | Promise<T> {
   const first = steps.next();
-  return first.done === true ? first.value : pause().then(() => runWithPauses(steps, runStep));
+  return first.done === true ? first.value : pause(urgency).then(() => runWithPauses(steps, urgency, runStep));
 }

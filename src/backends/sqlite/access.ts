@@ -41,7 +41,7 @@ export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
     run: async (operation) => unit.run(backend, operation),
     read: async (read) => {
       const steps = unit.run(backend, read);
-      return runWithPauses(steps, (step) => unit.run(backend, step));
+      return runWithPauses(steps, 'urgent', (step) => unit.run(backend, step));
     },
   };
 }

@@ -16,8 +16,8 @@ export interface Moved {
   readonly frames: number;
 }
 
-/** How long `RESTART` waits for reads that began before. */
-const patienceMs = 100;
+/** How long `RESTART` waits for reads that began before, which are those of other processes. */
+const patienceMs = 20;
 
 /** As text, because neither the compiled nor the uncompiled source could be named by one path. */
 const threadSource = `

@@ -2,6 +2,7 @@
 // service. Only what was added meanwhile is moved while nobody writes, and then the log begins anew.
 import type { CheckpointThread } from './checkpoint-thread.ts';
 import type { Connection } from './connection.ts';
+import type { Snapshots } from './snapshots.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
 /** Pages in the log that are worth moving; 16 MB of them. Pages that change often are moved once for many changes. */
@@ -10,8 +11,20 @@ const defaultFrames = 4000;
 const commitsPerLook = 8;
 /** Pages in the log at which a commit moves them itself, should the thread never succeed. */
 const framesOfLastResort = 32_768;
+/** How long the end of long reads is waited for, and others are not begun. */
+const patienceMs = 2000;
+
+export interface CheckpointParts {
+  readonly thread: CheckpointThread;
+  readonly writer: Connection;
+  readonly queue: WriterQueue;
+  readonly snapshots: Pick<Snapshots, 'betweenLongReads'>;
+  /** Pages in the log that are worth moving. */
+  readonly frames?: number | undefined;
+}
 
 export class Checkpoints {
+  readonly #snapshots: CheckpointParts['snapshots'];
   readonly #queue: WriterQueue;
   readonly #thread: CheckpointThread;
   readonly #frames: number;
@@ -20,8 +33,8 @@ export class Checkpoints {
   #running: Promise<void> | undefined;
   #commits = 0;
 
-  /** @param frames pages in the log that are worth moving */
-  constructor(thread: CheckpointThread, writer: Connection, queue: WriterQueue, frames: number = defaultFrames) {
+  constructor({ thread, writer, queue, snapshots, frames = defaultFrames }: CheckpointParts) {
+    this.#snapshots = snapshots;
     this.#queue = queue;
     this.#thread = thread;
     this.#frames = frames;
@@ -55,11 +68,14 @@ export class Checkpoints {
 
   async #run(): Promise<void> {
     await this.#thread.move('PASSIVE');
-    await this.#queue.whileIdle(async () => {
-      const { isComplete, frames } = await this.#thread.move('RESTART');
-      // Where a long read has kept the log from beginning anew, as much again has to come together.
-      this.#due = (isComplete ? 0 : frames) + this.#frames;
-    });
+    // While somebody still reads what stands at the end of the log it cannot begin anew.
+    await this.#snapshots.betweenLongReads(patienceMs, () =>
+      this.#queue.whileIdle(async () => {
+        const { isComplete, frames } = await this.#thread.move('RESTART');
+        // Where that happens all the same, as much again has to come together.
+        this.#due = (isComplete ? 0 : frames) + this.#frames;
+      }),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 // Checks of permissions by entries and memberships that are remembered. Whether somebody has access is decided here from
 // the few principals that most entries have, and the few groups that most users are in. Of many, only those are looked up
 // that stand on the other side, and what was found is remembered. Where there are many on both sides, SQLite decides.
+import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
@@ -40,11 +41,7 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   }
 
   override getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.run((connection, memory) => {
-      const entries = permissions === undefined ? recallEntries(connection, memory, objectId) : undefined;
-      const isKept = entries !== undefined && !(entries instanceof TooMany);
-      return isKept ? entries : readEntries(connection, objectId, permissions);
-    });
+    return this.access.read((connection, memory) => entrySteps(connection, memory, objectId, permissions));
   }
 
   override getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
@@ -55,6 +52,19 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
       return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
     });
   }
+}
+
+function* entrySteps(
+  connection: Connection,
+  memory: Memory | undefined,
+  objectId: string,
+  permissions: readonly string[] | undefined,
+): Steps<ObjectPermissions> {
+  if (memory !== undefined && permissions === undefined) {
+    const entries = recallEntries(connection, memory, objectId);
+    if (!(entries instanceof TooMany)) return entries;
+  }
+  return yield* readEntries(connection, objectId, permissions);
 }
 
 /** An entry whose object has too many to be kept. */

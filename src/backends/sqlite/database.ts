@@ -74,12 +74,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       flush: log && (() => flush(log, snapshots)),
       settled: (changes) => snapshots.release(changes),
     });
-    const checkpoints = new Checkpoints(
-      new CheckpointThread(path, synchronous),
-      writer,
-      queue,
-      options.checkpointFrames,
-    );
+    const thread = new CheckpointThread(path, synchronous);
+    const checkpoints = new Checkpoints({ thread, writer, queue, snapshots, frames: options.checkpointFrames });
     return createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints });
   } catch (error) {
     writer.close();
@@ -160,7 +156,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     abilities: { rollback: true, durable: true, atomicAcrossParents: true },
     path,
     clock,
-    begin: () => queue.begin(),
+    begin: ({ userId } = {}) => queue.begin({ userId }),
     writeAlone: (write) => loneWrites.write(write),
     poolState: () => queue.state,
     committed: (backend) => accessCommitted(snapshots, backend),

@@ -50,7 +50,7 @@ export function grant(
 }
 
 /** Rows that are changed without a pause. */
-const rowsPerStep = 500;
+const rowsPerStep = 100;
 
 /** How many principals there are in all entries together. */
 export function countPrincipals(permissions: ObjectPermissions): number {

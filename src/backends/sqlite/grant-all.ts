@@ -10,7 +10,7 @@ const columns = 4;
 const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
 
 /** Rows that are stored without a pause. */
-const rowsPerStep = 512;
+const rowsPerStep = 96;
 
 /** Adds principals to entries of the objects. */
 export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {

@@ -18,10 +18,8 @@ import type { Steps } from '../../base/steps.ts';
 
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
 const boundPerStatement = 16;
-/** Objects whose entries are read without a pause. */
-const objectsPerStep = 500;
-/** As a limit: none. */
-const allRows = -1;
+/** Rows of entries that are read without a pause, counting one for each object more. */
+const rowsPerStep = 1000;
 
 export class SqlitePermissionReader implements PermissionReader {
   protected readonly access: Access;
@@ -73,7 +71,7 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.run((connection) => readEntries(connection, objectId, permissions));
+    return this.access.read((connection) => readEntries(connection, objectId, permissions));
   }
 
   getObjectsPermissions(
@@ -171,34 +169,66 @@ function* readManyEntries(
   permissions: readonly string[] | undefined,
 ): Steps<readonly ObjectPermissions[]> {
   const found: ObjectPermissions[] = [];
-  for (let start = 0; start < objectIds.length; start += objectsPerStep) {
-    if (objectIds.length > objectsPerStep) yield;
-    for (const objectId of objectIds.slice(start, start + objectsPerStep)) {
-      found.push(readEntries(connection, objectId, permissions));
+  let read = 0;
+  for (const objectId of objectIds) {
+    if (read >= rowsPerStep) {
+      yield;
+      read = 0;
     }
+    const rows = readEntryRows(connection, objectId, rowsPerStep);
+    read += rows.length + 1;
+    const all = rows.length < rowsPerStep ? rows : yield* readRestOfEntries(connection, objectId, rows);
+    found.push(groupEntries(all, permissions));
   }
   return found;
 }
 
 /** The existing entries of one object. */
-export function readEntries(
+export function* readEntries(
   connection: Connection,
   objectId: string,
   permissions: readonly string[] | undefined,
-): ObjectPermissions {
-  return groupEntries(readEntryRows(connection, objectId, allRows), permissions);
+): Steps<ObjectPermissions> {
+  const rows = readEntryRows(connection, objectId, rowsPerStep);
+  const all = rows.length < rowsPerStep ? rows : yield* readRestOfEntries(connection, objectId, rows);
+  return groupEntries(all, permissions);
 }
 
-/** Permissions and principals in the entries of one object. */
-export function readEntryRows(
+/** Those that have been read, and with pauses all that come after them. */
+function* readRestOfEntries(
   connection: Connection,
   objectId: string,
-  limit: number,
-): readonly (readonly [permission: string, principal: string])[] {
+  first: readonly EntryRow[],
+): Steps<readonly EntryRow[]> {
+  const all = [...first];
+  const { folder: uri, name } = splitObjectId(objectId);
+  const folder = connection.get<[number]>('SELECT folder FROM folders WHERE uri = ?', uri)?.[0];
+  if (folder === undefined) return all;
+  for (;;) {
+    yield;
+    const [permission, principal] = all.at(-1)!;
+    const rows = connection.all<[string, string]>(
+      `SELECT permission, principal FROM entries
+      WHERE folder = ? AND name = ? AND (permission, principal) > (?, ?) ORDER BY permission, principal LIMIT ?`,
+      folder,
+      name,
+      permission,
+      principal,
+      rowsPerStep,
+    );
+    all.push(...rows);
+    if (rows.length < rowsPerStep) return all;
+  }
+}
+
+export type EntryRow = readonly [permission: string, principal: string];
+
+/** Permissions and principals in the entries of one object, in their order. */
+export function readEntryRows(connection: Connection, objectId: string, limit: number): readonly EntryRow[] {
   const { folder, name } = splitObjectId(objectId);
   return connection.all<[string, string]>(
     `SELECT e.permission, e.principal FROM folders f CROSS JOIN entries e
-    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? LIMIT ?`,
+    WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? ORDER BY e.permission, e.principal LIMIT ?`,
     folder,
     name,
     limit,
@@ -219,10 +249,7 @@ export function readInEntry(
 }
 
 /** The entries that rows say, all of them unless permissions are named. */
-export function groupEntries(
-  rows: readonly (readonly [permission: string, principal: string])[],
-  permissions: readonly string[] | undefined,
-): ObjectPermissions {
+export function groupEntries(rows: readonly EntryRow[], permissions: readonly string[] | undefined): ObjectPermissions {
   const entries = new Map<string, string[]>();
   for (const [permission, principal] of rows) {
     if (permissions !== undefined && !permissions.includes(permission)) continue;

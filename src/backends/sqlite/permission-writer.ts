@@ -17,7 +17,7 @@ import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 /** Principals that are added without looking for a pause. */
 const mostAtOnce = 100;
 /** Objects whose entries are changed without a pause. */
-const objectsPerStep = 500;
+const objectsPerStep = 100;
 
 interface Answer {
   readonly bound: readonly BoundPermission[];

@@ -36,7 +36,7 @@ export class Reaper {
     // What is added to the log meanwhile, everybody who writes has to wait for.
     await this.#checkpoints.ended;
     const askedAt = performance.now();
-    const unit = await this.#queue.begin('background');
+    const unit = await this.#queue.begin({ priority: 'background' });
     const startedAt = performance.now();
     this.#pace.resume(startedAt - askedAt);
     try {

@@ -13,7 +13,7 @@ import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import type { Steps } from '../../base/steps.ts';
 
 /** Entries stored without a pause. */
-const entriesPerStep = 500;
+const entriesPerStep = 100;
 
 /** Stores the entries, in steps each of which leaves the list's row right. */
 export function* restoreEntries(

@@ -9,16 +9,17 @@ import type { Steps } from '../../base/steps.ts';
 import type { ListRow } from './lists.ts';
 import { splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
-/** Index entries that are looked at without a pause. */
+/** Index entries that most walks look at without a pause. */
 export const windowRows = 1000;
-/** Those of the first window of a longer scan; the others are as large as the time they take allows. */
-const firstRows = 250;
-const fewestRows = 10;
+/** Those of the first window; the others are as large as the time they take allows, for rows may be of any size. */
+const firstRows = 64;
+/** The same where there are many windows anyway. */
+const firstRowsOfMany = 16;
 const mostRows = 5000;
-const windowMs = 4;
+const windowMs = 1;
 /** So long, and over so many rows, walks go without a pause that may end soon. */
-const hopefulMs = 2;
-const hopefulRows = 1000;
+const hopefulMs = 4;
+const hopefulRows = windowRows;
 
 export type TableName = 'objects' | 'tombstones';
 
@@ -34,7 +35,7 @@ export interface CompiledSelection {
   readonly ids: readonly string[] | undefined;
   /** Which tables to look into, and what their rows must fulfil beyond source and range. */
   readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
-  /** Whether so little is in the list that one window holds all of it. */
+  /** Whether so little is in the list that looking at it hardly needs a pause. */
   readonly isSmall: boolean;
 }
 
@@ -107,21 +108,15 @@ export function* walkWindows(
   const { ids, range } = selection;
   if (range.low > range.high || selection.tables.length === 0) return;
   if (ids !== undefined) {
-    for (let start = 0; start < ids.length; start += windowRows) {
-      if (ids.length > windowRows) yield;
-      if (visit({ range, ids: ids.slice(start, start + windowRows) })) return;
-    }
-    return;
-  }
-  if (selection.isSmall || (!mayEndSoon && isOneWindow(connection, selection, direction))) {
-    visit({ range, ids });
+    yield* walkIds(selection, ids, visit);
     return;
   }
   const descending = direction === 'descending';
+  const isHopeful = mayEndSoon || selection.isSmall || isFew(connection, selection, direction);
   let rest = range;
-  let rows = firstRows;
+  let rows = isHopeful ? firstRows : firstRowsOfMany;
+  let hopeful = isHopeful ? hopefulRows : 0;
   const hopefulUntil = performance.now() + hopefulMs;
-  let hopeful = mayEndSoon ? hopefulRows : 0;
   while (rest.low <= rest.high) {
     if (hopeful <= 0 || performance.now() >= hopefulUntil) yield;
     hopeful -= rows;
@@ -137,6 +132,25 @@ export function* walkWindows(
   }
 }
 
+function* walkIds(
+  { range }: CompiledSelection,
+  ids: readonly string[],
+  visit: (window: Window) => boolean,
+): Steps<void> {
+  let rows = firstRows;
+  let hopeful = ids.length <= windowRows;
+  const hopefulUntil = performance.now() + hopefulMs;
+  for (let start = 0; start < ids.length;) {
+    if (!hopeful) yield;
+    const startedAt = performance.now();
+    if (visit({ range, ids: ids.slice(start, start + rows) })) return;
+    start += rows;
+    const now = performance.now();
+    hopeful &&= now < hopefulUntil;
+    rows = nextRows(rows, now - startedAt);
+  }
+}
+
 /**
  * The same for those who keep the best of all, whatever the order: the oldest window comes first, then the others from the
  * newest on. What grows or shrinks with time has its extremes at the ends, and once they are known little else is any good.
@@ -149,30 +163,27 @@ export function* walkFromBothEnds(
   const { ids, range, isSmall } = selection;
   const edge =
     isSmall || ids !== undefined ? undefined : findEdge(connection, selection, range, 'ascending', windowRows);
-  if (edge !== undefined) {
-    yield;
-    visit({ range: { ...range, high: edge }, ids });
-  }
-  const rest = edge === undefined ? range : { ...range, low: edge + 1 };
-  yield* walkWindows(connection, { ...selection, range: rest }, 'descending', (window) => {
+  const visitAll = (window: Window): boolean => {
     visit(window);
     return false;
-  });
+  };
+  if (edge !== undefined) {
+    yield;
+    yield* walkWindows(connection, { ...selection, range: { ...range, high: edge } }, 'ascending', visitAll);
+  }
+  const rest = edge === undefined ? range : { ...range, low: edge + 1 };
+  yield* walkWindows(connection, { ...selection, range: rest }, 'descending', visitAll);
 }
 
-/** Whether the whole source is so little that it needs no pause. */
-function isOneWindow(
-  connection: Connection,
-  selection: CompiledSelection,
-  direction: 'ascending' | 'descending',
-): boolean {
+/** Whether the whole source is so little that it hardly needs a pause. */
+function isFew(connection: Connection, selection: CompiledSelection, direction: 'ascending' | 'descending'): boolean {
   return findEdge(connection, selection, selection.range, direction, windowRows) === undefined;
 }
 
 /** How many rows take the time of a window, going by what so many have taken: it depends on how large they are. */
 function nextRows(rows: number, tookMs: number): number {
   const fitting = Math.round(rows * Math.min(windowMs / tookMs, 4));
-  return Math.max(fewestRows, Math.min(fitting, mostRows));
+  return Math.max(1, Math.min(fitting, mostRows));
 }
 
 /** The far end of a window of so many rows, or `undefined` when the rest fits into it. */

@@ -32,13 +32,19 @@ export class Snapshots {
   readonly #waiting: ((connection: Connection) => void)[] = [];
   #longConnections = 0;
   #longReads = 0;
+  /** Those of them that keep a snapshot. */
+  #longSnapshots = 0;
+  /** Whether no more of them are let begin. */
+  #areLongReadsHeld = false;
+  /** Called when the last of them has ended. */
+  #drained: (() => void) | undefined;
   #closed = false;
   /** Ends the shared snapshot with this turn of the event loop. */
   #turnEnd: NodeJS.Immediate | undefined;
   #idle: (() => void) | undefined;
   /** Whether a commit is on its way to the disk. */
   #isHeld = false;
-  /** Long reads that wait for it. */
+  /** Long reads that wait until they may begin. */
   readonly #held: (() => void)[] = [];
   #failure: BackendUnavailable | undefined;
 
@@ -137,6 +143,32 @@ export class Snapshots {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
+  /**
+   * Does something while no long read is under way. They end first, as long as that takes no longer than so; new ones wait.
+   * The task is done in any case.
+   */
+  async betweenLongReads(patienceMs: number, task: () => Promise<void>): Promise<void> {
+    this.#areLongReadsHeld = true;
+    try {
+      if (this.#longSnapshots > 0) await this.#untilDrained(patienceMs);
+      await task();
+    } finally {
+      this.#areLongReadsHeld = false;
+      for (const go of this.#held.splice(0)) go();
+    }
+  }
+
+  async #untilDrained(patienceMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, patienceMs);
+      this.#drained = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#drained = undefined;
+  }
+
   /** Refuses new reads, waits for long ones and closes the connections. */
   async close(): Promise<void> {
     this.#letGo();
@@ -154,17 +186,31 @@ export class Snapshots {
     try {
       const connection = await this.#take();
       try {
-        while (this.#isHeld) await this.#untilReleased();
+        while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
         if (this.#failure !== undefined) throw this.#failure;
-        translating(backend, () => connection.run('BEGIN'));
-        return await runWithPauses(read(connection), (step) => translating(backend, step));
+        return await this.#inSnapshot(backend, connection, read);
       } finally {
-        if (connection.inTransaction) connection.run('COMMIT');
         this.#giveBack(connection);
       }
     } finally {
       this.#longReads--;
       if (this.#longReads === 0) this.#idle?.();
+    }
+  }
+
+  async #inSnapshot<T>(
+    backend: BackendName,
+    connection: Connection,
+    read: (connection: Connection) => Steps<T>,
+  ): Promise<T> {
+    this.#longSnapshots++;
+    try {
+      translating(backend, () => connection.run('BEGIN'));
+      return await runWithPauses(read(connection), 'normal', (step) => translating(backend, step));
+    } finally {
+      if (connection.inTransaction) connection.run('COMMIT');
+      this.#longSnapshots--;
+      if (this.#longSnapshots === 0) this.#drained?.();
     }
   }
 

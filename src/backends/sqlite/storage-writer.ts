@@ -24,7 +24,7 @@ import type { Steps } from '../../base/steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Objects written or deleted without a pause. */
-const objectsPerStep = 500;
+const objectsPerStep = 100;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;

@@ -1,6 +1,7 @@
-// The one writer of a database file. Units of work take turns in the order they asked; each lives in a savepoint of
+// The one writer of a database file. Units of work take turns, those of one user in the order they asked; each lives in a savepoint of
 // its own, and those that arrive together are made durable by one COMMIT and one flush, after which they are answered.
 import type { Transaction } from '../../contracts/database.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
@@ -40,8 +41,14 @@ const longestUnflushedMs = 10;
 const firstRetryMs = 5;
 const longestRetryMs = 100;
 
+export interface TurnOptions {
+  readonly priority?: Priority;
+  readonly userId?: string | undefined;
+}
+
 interface Waiter {
   readonly priority: Priority;
+  readonly userId: string | undefined;
   readonly resolve: (unit: WriterUnit) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -118,7 +125,8 @@ export class WriterQueue {
   readonly #connection: Connection;
   readonly #options: Required<WriterQueueOptions>;
   readonly #hooks: CommitHooks;
-  readonly #waiting: Record<Priority, Waiter[]> = { normal: [], background: [] };
+  readonly #waiting = new FairQueue<Waiter>();
+  readonly #background: Waiter[] = [];
   #turnsSinceBackground = 0;
   #current: WriterUnit | undefined;
   #group: CommitGroup | undefined;
@@ -149,20 +157,24 @@ export class WriterQueue {
   /**
    * Waits for the turn.
    *
+   * @param options.userId whom it is for: among users the one is next who has written for the shortest time. Absent: nobody in
+   * particular
    * @throws BackendUnavailable when another process keeps the file locked, the disk has failed, or the queue is closed
    */
-  begin(priority: Priority = 'normal'): Promise<WriterUnit> {
+  begin({ priority = 'normal', userId }: TurnOptions = {}): Promise<WriterUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      this.#waiting[priority].push({ priority, resolve, reject });
+      const waiter = { priority, userId, resolve, reject };
+      if (priority === 'background') this.#background.push(waiter);
+      else this.#waiting.push(userId, waiter);
       this.#advance();
     });
   }
 
   /** One unit writes at a time; others wait for their turn. */
   get state(): PoolState {
-    return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.normal.length };
+    return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.length };
   }
 
   /**
@@ -223,15 +235,15 @@ export class WriterQueue {
   }
 
   #hasWaiters(): boolean {
-    return this.#waiting.normal.length > 0 || this.#waiting.background.length > 0;
+    return this.#waiting.length > 0 || this.#background.length > 0;
   }
 
   #nextWaiter(): Waiter {
-    const { normal, background } = this.#waiting;
     const ofBackground =
-      normal.length === 0 || (background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
+      this.#waiting.length === 0 ||
+      (this.#background.length > 0 && this.#turnsSinceBackground >= turnsBeforeBackground);
     this.#turnsSinceBackground = ofBackground ? 0 : this.#turnsSinceBackground + 1;
-    return (ofBackground ? background : normal).shift()!;
+    return (ofBackground ? this.#background : this.#waiting).shift()!;
   }
 
   #grant(group: CommitGroup): void {
@@ -244,12 +256,14 @@ export class WriterQueue {
       return;
     }
     group.units++;
+    const { priority, userId, resolve } = this.#nextWaiter();
+    const grantedAt = performance.now();
     const unit = new WriterUnit(this, group, this.#connection, () => {
       this.#current = undefined;
+      if (priority === 'normal') this.#waiting.charge(userId, performance.now() - grantedAt);
       this.#advance();
     });
     this.#current = unit;
-    const { priority, resolve } = this.#nextWaiter();
     if (priority === 'normal') group.mustLast = true;
     resolve(unit);
   }
@@ -276,8 +290,7 @@ export class WriterQueue {
   }
 
   #refuseAll(error: unknown): void {
-    const refused = [...this.#waiting.normal.splice(0), ...this.#waiting.background.splice(0)];
-    for (const waiter of refused) waiter.reject(error);
+    for (const { reject } of [...this.#waiting.clear(), ...this.#background.splice(0)]) reject(error);
   }
 
   #isComplete(group: CommitGroup): boolean {

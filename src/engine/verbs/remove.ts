@@ -89,7 +89,7 @@ export async function finishDeletions(
   }
   const { afterChange } = kind.declaration;
   for (const [index, change] of changes.entries()) {
-    if (index > 0 && index % changesPerTurn === 0) await pause();
+    if (index > 0 && index % changesPerTurn === 0) await pause('urgent');
     await context.session.events.beforeCascade(change, context.session);
     await afterChange?.(change, writer);
   }

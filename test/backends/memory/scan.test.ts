@@ -123,7 +123,7 @@ describe('deletions of very many objects', () => {
         .finally(() => (isDone = true));
       let reads = 0;
       while (!isDone) {
-        await pause();
+        await pause('normal');
         // The last read begins when all is done and waits for the end of the unit.
         if (isDone) break;
         const [total, page] = await Promise.all([
@@ -211,7 +211,7 @@ describe('entries below an object', () => {
     // While the rest is swept up.
     await grant(`${below}/3`);
     expect(await accessible()).toEqual([`${below}/3`]);
-    await pause();
+    await pause('normal');
     expect(await accessible()).toEqual([`${below}/3`]);
     expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({});
   });

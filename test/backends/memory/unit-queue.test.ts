@@ -20,6 +20,23 @@ describe('unit queue', () => {
     expect(order).toEqual([1, 1, 2, 2, 3, 3, 4, 4]);
   });
 
+  it('lets a user who asks for one turn wait for one turn of a user who asks for many', async () => {
+    const queue = new UnitQueue();
+    const order: string[] = [];
+    const first = await queue.begin('zoe');
+    const others = ['zoe', 'zoe', 'zoe', 'tom'].map(async (userId) => {
+      const unit = await queue.begin(userId);
+      order.push(userId);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      await unit.commit();
+    });
+    await first.commit();
+    await Promise.all(others);
+    expect(order).toEqual(['tom', 'zoe', 'zoe', 'zoe']);
+  });
+
   it('runs reads at once while the unit has changed nothing', async () => {
     const queue = new UnitQueue();
     let ran = 0;

@@ -250,6 +250,32 @@ describe('selection', () => {
   }, 60_000);
 });
 
+describe('selections of large objects', () => {
+  it('pause for others, although they are few', async () => {
+    const test = await openTestDatabase();
+    const list = { kind: 'record', parent: '/buckets/large' };
+    const text = 'x'.repeat(1000);
+    const own = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`key${n}`, text]));
+    const ids = Array.from({ length: 150 }, (_, n) => `id${n}`);
+    await fill(
+      test,
+      list,
+      ids.map((_, n) => ({ own: { ...own, n }, gone: false })),
+    );
+    const connection = openConnection(test.path);
+    const filters: readonly Filter[] = [{ operator: 'gt', field: parseField('n'), value: 1000 }];
+    for (const of of [{}, { ids }]) {
+      const query = { filters, sort: byTime, limit: 100, ...of };
+      const steps = selectPage(connection, findList(connection, list)!, query, false);
+      let pauses = 0;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) pauses++;
+      expect(step.value.entries).toEqual([]);
+      expect(pauses).toBeGreaterThan(3);
+    }
+  }, 30_000);
+});
+
 /** Values of every type, numbers among them that SQLite reads or rounds differently, and their close neighbours. */
 const pool: readonly JsonValue[] = [
   [null, true, false, 0, 1, -1, 2, 10, 0.3, 0.5, 1.5, 100, 1e15],

@@ -14,6 +14,8 @@ interface Fixture {
   short(): readonly number[];
   /** What a read sees that pauses. */
   long(): Promise<readonly number[]>;
+  /** A read that goes on until it is told to end, and tells of its end. */
+  endless(tell?: () => void): { readonly reading: Promise<void>; readonly end: () => void };
 }
 
 async function openSnapshots(): Promise<Fixture> {
@@ -37,6 +39,14 @@ async function openSnapshots(): Promise<Fixture> {
     write: (n) => writer.run('INSERT INTO items VALUES (?)', n),
     short: () => snapshots.run('storage', select),
     long: () => snapshots.read('storage', selectSlowly),
+    endless(tell) {
+      let isOver = false;
+      const reading = snapshots.read('storage', function* () {
+        while (!isOver) yield;
+        tell?.();
+      });
+      return { reading, end: () => void (isOver = true) };
+    },
   };
 }
 
@@ -92,4 +102,37 @@ it('After a commit that may be lost every read is refused, those that wait inclu
   snapshots.fail(new BackendUnavailable('storage', 'input/output error'));
   await expect(reading).rejects.toThrow(BackendUnavailable);
   expect(short).toThrow(BackendUnavailable);
+});
+
+it('Between long reads those that are under way have ended, and others wait for the end of the task.', async () => {
+  const { snapshots, write, long, endless } = await openSnapshots();
+  const order: string[] = [];
+  write(1);
+  const { reading, end } = endless(() => order.push('first'));
+  await turnOfEventLoop();
+  const task = snapshots.betweenLongReads(10_000, async () => {
+    order.push('task');
+    write(2);
+    await turnOfEventLoop();
+    order.push('end');
+  });
+  const after = long().then((items) => order.push(`read ${items.length}`));
+  await turnOfEventLoop();
+  expect(order).toEqual([]);
+  end();
+  await Promise.all([reading, task, after]);
+  expect(order).toEqual(['first', 'task', 'end', 'read 2']);
+});
+
+it('A long read that does not end is not waited for much longer.', async () => {
+  const { snapshots, endless } = await openSnapshots();
+  const { reading, end } = endless();
+  await turnOfEventLoop();
+  let isDone = false;
+  await snapshots.betweenLongReads(1, async () => {
+    isDone = true;
+  });
+  end();
+  await reading;
+  expect(isDone).toBe(true);
 });

@@ -339,7 +339,7 @@ describe('a group that has to be flushed', () => {
   it('is not waited for by background work, which can be done again', async () => {
     const { flush, flushes } = slowDisk();
     const { queue, committed } = await openQueue({}, { flush });
-    const unit = await queue.begin('background');
+    const unit = await queue.begin({ priority: 'background' });
     insert(unit, 1);
     await unit.commit();
     expect(committed()).toEqual([1]);
@@ -349,12 +349,12 @@ describe('a group that has to be flushed', () => {
   it('is waited for by background work that shares the group of others, and settles what was not flushed before', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue, committed } = await openQueue({}, { flush });
-    const alone = await queue.begin('background');
+    const alone = await queue.begin({ priority: 'background' });
     insert(alone, 1);
     await alone.commit();
     const unit = await queue.begin();
     insert(unit, 2);
-    const waiting = queue.begin('background');
+    const waiting = queue.begin({ priority: 'background' });
     const answer = unit.commit();
     const background = await waiting;
     insert(background, 3);
@@ -378,7 +378,7 @@ describe('a group that has to be flushed', () => {
       flushes[0]!.resolve();
     });
     while (!isFlushing) {
-      const unit = await queue.begin('background');
+      const unit = await queue.begin({ priority: 'background' });
       unit.run('storage', (connection) => connection.run('INSERT INTO items (n) SELECT NULL FROM json_each(?)', many));
       await unit.commit();
       expect(unit.commitMs).toBeGreaterThan(0);
@@ -549,11 +549,32 @@ describe('a spent unit', () => {
   });
 });
 
+describe('users', () => {
+  it('wait for what another one is doing, and not for all that is still to be done for it', async () => {
+    const { queue, committed } = await openQueue();
+    const first = await queue.begin({ userId: 'zoe' });
+    const writes = [1, 2, 3].map(async (n) => {
+      const unit = await queue.begin({ userId: 'zoe' });
+      await turnOfEventLoop();
+      insert(unit, n);
+      await unit.commit();
+    });
+    const other = queue.begin({ userId: 'tom' }).then((unit) => {
+      insert(unit, 100);
+      return unit.commit();
+    });
+    await turnOfEventLoop();
+    await first.commit();
+    await Promise.all([...writes, other]);
+    expect(committed()).toEqual([100, 1, 2, 3]);
+  });
+});
+
 describe('background work', () => {
   it('waits until nobody else does', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
-    const background = queue.begin('background').then(async (unit) => {
+    const background = queue.begin({ priority: 'background' }).then(async (unit) => {
       insert(unit, 100);
       await unit.commit();
     });
@@ -566,7 +587,7 @@ describe('background work', () => {
   it('gets its turn under steady load, too', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
-    const background = queue.begin('background').then(async (unit) => {
+    const background = queue.begin({ priority: 'background' }).then(async (unit) => {
       insert(unit, 1000);
       await unit.commit();
     });

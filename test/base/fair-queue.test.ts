@@ -1,0 +1,72 @@
+// Who is next when several want what one can have at a time.
+import { describe, expect, it } from 'vitest';
+import { FairQueue } from '../../src/base/fair-queue.ts';
+
+/** Takes everything; what is taken costs its party so much. */
+function takeAll(queue: FairQueue<string>, costs: Readonly<Record<string, number>>): readonly string[] {
+  const taken: string[] = [];
+  for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+    taken.push(item);
+    queue.charge(item.charAt(0), costs[item.charAt(0)] ?? 1);
+  }
+  return taken;
+}
+
+function queueOf(...items: readonly string[]): FairQueue<string> {
+  const queue = new FairQueue<string>();
+  for (const item of items) queue.push(item.charAt(0), item);
+  return queue;
+}
+
+describe('a fair queue', () => {
+  it('gives to each party in the order in which it asked.', () => {
+    expect(takeAll(queueOf('a1', 'a2', 'a3'), {})).toEqual(['a1', 'a2', 'a3']);
+  });
+
+  it('lets parties take turns that cost the same.', () => {
+    expect(takeAll(queueOf('a1', 'a2', 'a3', 'b1', 'b2'), {})).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+
+  it('lets whoever takes little go first until both have had the same.', () => {
+    const queue = queueOf('a1', 'a2', ...Array.from({ length: 6 }, (_, n) => `b${n}`));
+    expect(takeAll(queue, { a: 4, b: 1 })).toEqual(['a1', 'b0', 'b1', 'b2', 'b3', 'a2', 'b4', 'b5']);
+  });
+
+  it('gives who comes late no claim to what others had before.', () => {
+    const queue = queueOf('a1', 'a2', 'a3', 'a4', 'c1', 'c2');
+    const first = [queue.shift(), queue.charge('a', 10), queue.shift(), queue.charge('c', 10), queue.shift()];
+    queue.charge('a', 10);
+    queue.push('b', 'b1');
+    queue.push('b', 'b2');
+    expect([first[0], first[2], first[4]]).toEqual(['a1', 'c1', 'a2']);
+    expect(takeAll(queue, { a: 10, b: 10, c: 10 })).toEqual(['c2', 'b1', 'a3', 'b2', 'a4']);
+  });
+
+  it('holds nothing against anybody once nobody waits.', () => {
+    const queue = queueOf('a1');
+    queue.shift();
+    queue.charge('a', 1000);
+    queue.push('a', 'a2');
+    queue.push('b', 'b1');
+    expect(takeAll(queue, {})).toEqual(['a2', 'b1']);
+  });
+
+  it('counts, and gives away everything at once.', () => {
+    const queue = queueOf('a1', 'b1', 'a2');
+    expect(queue.length).toBe(3);
+    expect([...queue.clear()].toSorted()).toEqual(['a1', 'a2', 'b1']);
+    expect([queue.length, queue.shift()]).toEqual([0, undefined]);
+  });
+
+  it('serves any number of parties that come and go.', () => {
+    const queue = queueOf('a0');
+    const taken = new Set<string>();
+    for (let n = 0; n < 5000; n++) {
+      queue.push(`party${n}`, `item${n}`);
+      const item = queue.shift()!;
+      taken.add(item);
+      queue.charge(item === 'a0' ? 'a' : `party${item.slice(4)}`, 1);
+    }
+    expect([taken.size, queue.length]).toEqual([5000, 1]);
+  });
+});
