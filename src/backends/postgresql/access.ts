@@ -41,9 +41,9 @@ export function accessCommitted(
   backend: BackendName,
 ): Access {
   const run: Access['run'] = (statement, values) => {
-    const { goesThrough: list } = statement;
-    if (list === undefined) return pool.run(backend, statement, values);
-    return longReads.run(`${list.kind} ${list.parent}`, () => pool.run(backend, statement, values));
+    const { goesThrough } = statement;
+    if (goesThrough === undefined) return pool.run(backend, statement, values);
+    return longReads.run(goesThrough, () => pool.run(backend, statement, values));
   };
   return {
     run,

@@ -1,7 +1,6 @@
 // One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
 // back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
 import type { PoolClient } from 'pg';
-import type { ListKey } from '../../core/objects/stored.ts';
 import { isRefusal, isSilence } from './errors.ts';
 
 /** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
@@ -10,14 +9,22 @@ export type SqlValue = string | number | boolean | null | readonly (string | num
 /** A row as it comes over the wire. */
 export type Row = readonly (string | null)[];
 
+/** A lot of rows, such as those of a list, that take long to go through when there are many of them. */
+export interface Stretch {
+  /** What tells it from all others. */
+  readonly name: string;
+  /** From so many milliseconds on it is a long one. */
+  readonly longMs: number;
+}
+
 export interface Statement {
   /** Under which the server keeps it prepared, unique for the text; absent: it is parsed each time. */
   readonly name?: string;
   readonly text: string;
   /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
   readonly isQuick?: boolean;
-  /** The list that it may have to go through as a whole. */
-  readonly goesThrough?: ListKey;
+  /** What it may have to go through as a whole. */
+  readonly goesThrough?: Stretch;
   /** Whether it fails at once instead of waiting for a lock. */
   readonly isImpatient?: boolean;
 }

@@ -22,7 +22,7 @@ import { PostgresUnit } from './unit.ts';
 export interface PostgresDatabaseOptions {
   readonly pool: ConnectionPool;
   readonly clock: Clock;
-  /** Reads that go through long lists, of which so many are under way at the same time; 0: any number. Default 2. */
+  /** Reads that go through long lists, of which so many are under way at the same time; 0: any number. Default 1. */
   readonly longReads?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface PostgresDatabase extends Database {
 }
 
 /** A database on the connections of the pool. Nothing is sent before it is used. */
-export function openPostgresDatabase({ pool, clock, longReads = 2 }: PostgresDatabaseOptions): PostgresDatabase {
+export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDatabaseOptions): PostgresDatabase {
   return new OpenDatabase(pool.share(), clock, new LongReads(longReads));
 }
 

@@ -1,9 +1,7 @@
 // Reads for which the server goes through a whole list: a filter or an order by an attribute. Of a long list, each keeps a
 // connection and some of the server's processors busy, so that a few clients who ask for them could leave nothing to all
 // others. So they take turns, and those to lists of which nobody knows yet whether they are long take others.
-
-/** From so many milliseconds on a read is a long one. */
-const longMs = 50;
+import type { Stretch } from './connection.ts';
 
 /** Lists of which is remembered whether they are long. */
 const mostKnown = 10_000;
@@ -25,13 +23,9 @@ export class LongReads {
     this.#ofUnknown = new Turns(atOnce);
   }
 
-  /**
-   * Runs a read of the list, when it is its turn.
-   *
-   * @param list what tells it from all others
-   */
-  async run<T>(list: string, read: () => Promise<T>): Promise<T> {
-    const isLong = this.#known.get(list);
+  /** Runs a read of the list, when it is its turn. */
+  async run<T>(list: Stretch, read: () => Promise<T>): Promise<T> {
+    const isLong = this.#known.get(list.name);
     if (isLong === false) return this.#measure(list, read);
     const turns = isLong === true ? this.#ofLong : this.#ofUnknown;
     await turns.take();
@@ -42,12 +36,12 @@ export class LongReads {
     }
   }
 
-  async #measure<T>(list: string, read: () => Promise<T>): Promise<T> {
+  async #measure<T>({ name, longMs }: Stretch, read: () => Promise<T>): Promise<T> {
     const began = this.#now();
     try {
       return await read();
     } finally {
-      this.#note(list, this.#now() - began >= longMs);
+      this.#note(name, this.#now() - began >= longMs);
     }
   }
 

@@ -155,7 +155,10 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const answers = await this.access.askAll(readFewEntries, lots);
     const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
       if (few.length <= mostGathered) return few;
-      const { rows } = await this.access.run(readManyEntries, lots[index]!);
+      const [folder, name] = lots[index] as [string, string];
+      // Of their answers, of hundreds of kilobytes, several at a time keep the service itself busy.
+      const goesThrough = { name: `entries ${folder}${name}`, longMs: 10 };
+      const { rows } = await this.access.run({ ...readManyEntries, goesThrough }, [folder, name]);
       return rows.flatMap(([permission, principals]) =>
         (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),
       );

@@ -4,7 +4,7 @@ import { joinPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
+import { prepared, type Row, type SqlValue, type Statement, type Stretch } from './connection.ts';
 import { readPageText } from './page-text.ts';
 import { readJoinedPage } from './joined-page.ts';
 import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
@@ -81,7 +81,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       return Number(row?.[0] ?? 0) + (includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
-    const { rows } = await this.access.run({ text, goesThrough: list }, values);
+    const { rows } = await this.access.run({ text, goesThrough: stretchOf(list) }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
 
@@ -174,7 +174,7 @@ async function askPage(
 }
 
 function statementOf(list: ListKey, text: string, query: PageQuery): Statement {
-  return isByIndex(query) ? { text } : { text, goesThrough: list };
+  return isByIndex(query) ? { text } : { text, goesThrough: stretchOf(list) };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[] {
@@ -184,4 +184,8 @@ function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[
 /** The object of a row of timestamp and text. */
 export function objectOf(id: string, row: Row | undefined): StoredObject | undefined {
   return row === undefined ? undefined : new StoredObject(id, Number(row[0]), row[1]!);
+}
+
+function stretchOf({ kind, parent }: ListKey): Stretch {
+  return { name: `${kind} ${parent}`, longMs: 50 };
 }

@@ -61,8 +61,8 @@ export const postgresqlSettings = {
   ),
   postgresql_long_reads: setting(
     integer({ min: 0 }),
-    'How many reads of one process may go through long lists at the same time, because they filter or sort them by an attribute; others of that kind wait for their turn. 0: any number.',
-    { default: 2 },
+    'How many reads of one process may go through long lists at the same time, because they filter or sort them by an attribute, or because an object names very many principals; others of that kind wait for their turn. Each may keep several processors of the server busy. 0: any number.',
+    { default: 1 },
   ),
   postgresql_transaction_pooling: setting(
     flag(),

@@ -34,10 +34,10 @@ class Read {
   }
 }
 
-function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<string> }[] {
+function begin(reads: LongReads, name: string, count: number): { read: Read; answer: Promise<string> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run(list, read.run) };
+    return { read, answer: reads.run({ name, longMs: 50 }, read.run) };
   });
 }
 
