@@ -12,14 +12,14 @@ import { splitTimestampRange, type TimestampRange } from '../../core/query/times
 /** Index entries that most walks look at without a pause. */
 export const windowRows = 1000;
 /** Those of the first window; the others are as large as the time they take allows, for rows may be of any size. */
-const firstRows = 64;
+const firstRows = 100;
 /** The same where there are many windows anyway. */
 const firstRowsOfMany = 16;
 const mostRows = 5000;
 const windowMs = 1;
 /** So long, and over so many rows, walks go without a pause that may end soon. */
-const hopefulMs = 4;
-const hopefulRows = windowRows;
+const hopefulMs = 3;
+const hopefulRows = 2000;
 
 export type TableName = 'objects' | 'tombstones';
 
@@ -138,16 +138,13 @@ function* walkIds(
   visit: (window: Window) => boolean,
 ): Steps<void> {
   let rows = firstRows;
-  let hopeful = ids.length <= windowRows;
-  const hopefulUntil = performance.now() + hopefulMs;
+  const hopefulUntil = ids.length <= windowRows ? performance.now() + hopefulMs : 0;
   for (let start = 0; start < ids.length;) {
-    if (!hopeful) yield;
+    if (performance.now() >= hopefulUntil) yield;
     const startedAt = performance.now();
     if (visit({ range, ids: ids.slice(start, start + rows) })) return;
     start += rows;
-    const now = performance.now();
-    hopeful &&= now < hopefulUntil;
-    rows = nextRows(rows, now - startedAt);
+    rows = nextRows(rows, performance.now() - startedAt);
   }
 }
 
