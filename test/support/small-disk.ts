@@ -30,6 +30,8 @@ export abstract class SmallDisk {
   /** Leaves only little space to the process. */
   abstract fill(pid: number): Promise<void>;
   abstract makeSpace(pid: number): Promise<void>;
+  /** The same command, which finds as little space as a process does for which the disk is full. */
+  abstract whileFull(command: readonly string[]): readonly string[];
   abstract remove(): Promise<void>;
 }
 
@@ -43,6 +45,10 @@ class Mounted extends SmallDisk {
 
   async makeSpace(): Promise<void> {
     await rm(join(this.folder, 'filling'));
+  }
+
+  whileFull(command: readonly string[]): readonly string[] {
+    return command;
   }
 
   async remove(): Promise<void> {
@@ -60,6 +66,10 @@ class Limited extends SmallDisk {
 
   async makeSpace(pid: number): Promise<void> {
     await run('prlimit', ['--pid', String(pid), '--fsize=unlimited:']);
+  }
+
+  whileFull(command: readonly string[]): readonly string[] {
+    return ['prlimit', `--fsize=${2 * mebibyte}:`, ...command];
   }
 
   async remove(): Promise<void> {}

@@ -29,7 +29,7 @@ const ownerOnly = 0o600;
 /**
  * Writes a file. It has its name when it is complete and on the disk, and nothing is left of it when it fails.
  *
- * @throws ExportRefused when there is such a file
+ * @throws ExportRefused when there is such a file, or the disk does not take it
  */
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new ExportRefused(`${path} is there already`);
@@ -41,6 +41,8 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
   const ended = Promise.all(gzip === undefined ? [finished(file)] : [finished(gzip), finished(file)]);
   // Told by whatever waits for it next.
   ended.catch(() => undefined);
+  let failure: Error | undefined;
+  file.once('error', (error) => (failure = error));
   try {
     const result = await write({
       write: async (bytes) => {
@@ -56,7 +58,10 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
     target.destroy();
     file.destroy();
     await rm(part, { force: true });
-    throw error;
+    if (failure === undefined) throw error;
+    throw new ExportRefused(`${path} cannot be written, and nothing is left of it: ${failure.message}`, {
+      cause: failure,
+    });
   }
 }
 
