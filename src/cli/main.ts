@@ -14,6 +14,7 @@ import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
 import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
+import { resyncCommand } from './commands/resync.ts';
 import { sendEmailCommand } from './commands/send-email.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
@@ -50,6 +51,7 @@ function createProgram(): Command {
     copyCommand(),
     exportCommand(),
     importCommand(),
+    resyncCommand(),
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
     rebuildQuotasCommand(),

@@ -17,6 +17,7 @@ const commands = [
   'delete-collection',
   'attachments-clean',
   'copy',
+  'resync',
   'rebuild-quotas',
   'create-user',
   'send-email',

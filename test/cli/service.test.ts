@@ -1,6 +1,6 @@
 // The service as operators run it: start without configuration, stop, restart, and the commands on its data.
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -152,6 +152,44 @@ describe('The maintenance commands', () => {
     await ended;
     expect(await run(['purge-deleted', 'bucket', 'record', '1'], { cwd })).toEqual({ code: 0, out: '2\n', err: '' });
     expect(await run(['purge-deleted', 'bucket', '1'], { cwd })).toEqual({ code: 0, out: '0\n', err: '' });
+  });
+
+  test('resync tells clients of a restored backup that they have seen what is lost, once.', async () => {
+    const cwd = workingFolder();
+    const records = 'buckets/shop/collections/list/records';
+    const serve = async (work: (url: string) => Promise<void>): Promise<void> => {
+      const { url, kill, ended } = await start([], { cwd });
+      await work(url);
+      kill('SIGTERM');
+      await ended;
+    };
+    const follow = async (url: string, since: string): Promise<Response> =>
+      fetch(`${url}${records}?_since=${encodeURIComponent(since)}`, { headers: { authorization: json.authorization } });
+    await serve(async (url) => {
+      for (const path of ['buckets/shop', 'buckets/shop/collections/list', `${records}/kept`]) await put(url, path);
+    });
+    cpSync(join(cwd, 'data'), join(cwd, 'backup'), { recursive: true });
+    let seen = '';
+    await serve(async (url) => {
+      await put(url, `${records}/lost`);
+      seen = (await follow(url, '0')).headers.get('etag')!;
+    });
+    rmSync(join(cwd, 'data'), { recursive: true });
+    cpSync(join(cwd, 'backup'), join(cwd, 'data'), { recursive: true });
+    const { code, out } = await run(['resync'], { cwd });
+    expect([code, out]).toEqual([0, 'Clients of 3 lists are told to synchronise anew.\n']);
+    await serve(async (url) => {
+      const told = await follow(url, seen);
+      expect([told.status, await told.json()]).toEqual([200, { data: [] }]);
+      expect(told.headers.get('resync')).toBe(told.headers.get('etag'));
+      expect(Number(told.headers.get('etag')!.slice(1, -1))).toBeGreaterThan(Number(seen.slice(1, -1)));
+      const again = await follow(url, told.headers.get('etag')!);
+      expect([again.status, again.headers.has('resync')]).toEqual([200, false]);
+      await put(url, `${records}/new`);
+      expect(await (await follow(url, told.headers.get('etag')!)).json()).toMatchObject({ data: [{ id: 'new' }] });
+    });
+    const refused = await run(['resync'], { cwd, environment: { SVC_READONLY: 'true' } });
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('readonly')]);
   });
 
   test('delete-collection deletes, and has a code for each reason not to.', async () => {

@@ -1,0 +1,76 @@
+// Telling every client to synchronise anew, on every durable backend.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openStores, type OpenStores } from '../../src/app/backends.ts';
+import { settingsOfUrl } from '../../src/app/copy/places.ts';
+import { inUnit } from '../../src/app/copy/units.ts';
+import { resyncAll } from '../../src/app/resync.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
+import { RedisCluster } from '../support/redis-cluster.ts';
+import { RedisProcess } from '../support/redis.ts';
+
+async function newUrl(backend: string): Promise<string> {
+  if (backend === 'postgresql') {
+    const { url, drop } = await cloneDatabase();
+    onTestFinished(drop);
+    return url;
+  }
+  if (backend === 'redis') {
+    const server = await RedisProcess.start();
+    onTestFinished(() => server.remove());
+    return server.url;
+  }
+  if (backend === 'redis-cluster') {
+    const cluster = await RedisCluster.start();
+    onTestFinished(() => cluster.remove());
+    return cluster.url;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'coffer-resync-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return `sqlite://${join(folder, 'coffer.sqlite3')}`;
+}
+
+function restore(
+  { storage }: OpenStores,
+  list: ListKey,
+  clock: number,
+  entries: readonly StoredEntry[],
+): Promise<void> {
+  return inUnit(storage.database, (transaction) => storage.writer(transaction).restore(list, { clock, entries }));
+}
+
+const entries: readonly StoredEntry[] = [
+  new StoredObject('kept', 10, '{}'),
+  { id: 'gone', lastModified: 20, deleted: true },
+];
+
+describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'])('resync on %s', (backend) => {
+  test('moves clocks and horizons of all lists on, and nothing else', async () => {
+    const settings = settingsOfUrl(await newUrl(backend));
+    const stores = await openStores(settings, systemClock);
+    onTestFinished(() => stores.close());
+    for (const database of stores.databases) await database.initializeSchema({ dryRun: false });
+    const lists = Array.from({ length: 45 }, (_, n) => ({ kind: 'record', parent: `/buckets/a/collections/${n}` }));
+    for (const [index, list] of lists.entries()) await restore(stores, list, 100 + index, entries);
+    const ahead: ListKey = { kind: 'group', parent: '/buckets/a' };
+    await restore(stores, ahead, 9000, entries);
+
+    expect(await resyncAll(settings, { now: () => 5000 })).toBe(46);
+    const states = await stores.storage.reader.lists(undefined, 100);
+    expect(states).toHaveLength(46);
+    for (const { parent, timestamp, horizon, live, dead } of states) {
+      const moment = parent === ahead.parent ? 9001 : 5000;
+      expect([timestamp, horizon, live, dead]).toEqual([moment, moment, 1, 1]);
+    }
+    const { lastModified, text } = (await stores.storage.reader.get(lists[0]!, 'kept'))!;
+    expect([lastModified, text]).toEqual([10, '{}']);
+    const created = await inUnit(stores.storage.database, (transaction) =>
+      stores.storage.writer(transaction).create(ahead, 'new', '{}', 9001),
+    );
+    expect(created.lastModified).toBeGreaterThan(9001);
+  });
+});
