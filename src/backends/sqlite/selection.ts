@@ -118,7 +118,8 @@ export function* walkWindows(
   let hopeful = isHopeful ? hopefulRows : 0;
   const hopefulUntil = performance.now() + hopefulMs;
   while (rest.low <= rest.high) {
-    if (hopeful <= 0 || performance.now() >= hopefulUntil) yield;
+    if (hopeful > 0 && performance.now() < hopefulUntil) rows = Math.min(rows, hopeful);
+    else yield;
     hopeful -= rows;
     const startedAt = performance.now();
     const edge = findEdge(connection, selection, rest, direction, rows);

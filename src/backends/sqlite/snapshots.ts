@@ -144,29 +144,31 @@ export class Snapshots {
   }
 
   /**
-   * Does something while no long read is under way. They end first, as long as that takes no longer than so; new ones wait.
-   * The task is done in any case.
+   * Does something while no long read is under way: those that are end first, and new ones wait. After so long new ones begin
+   * all the same, and the task is done in any case, for whoever keeps it waiting may be waiting for a read.
    */
   async betweenLongReads(patienceMs: number, task: () => Promise<void>): Promise<void> {
     this.#areLongReadsHeld = true;
+    const drained = new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+    const timer = setTimeout(() => {
+      this.#letLongReadsBegin();
+      this.#drained?.();
+    }, patienceMs);
     try {
-      if (this.#longSnapshots > 0) await this.#untilDrained(patienceMs);
+      if (this.#longSnapshots > 0) await drained;
       await task();
     } finally {
-      this.#areLongReadsHeld = false;
-      for (const go of this.#held.splice(0)) go();
+      clearTimeout(timer);
+      this.#drained = undefined;
+      this.#letLongReadsBegin();
     }
   }
 
-  async #untilDrained(patienceMs: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      this.#drained = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#drained = undefined;
+  #letLongReadsBegin(): void {
+    this.#areLongReadsHeld = false;
+    for (const go of this.#held.splice(0)) go();
   }
 
   /** Refuses new reads, waits for long ones and closes the connections. */

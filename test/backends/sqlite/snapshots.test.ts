@@ -136,3 +136,13 @@ it('A long read that does not end is not waited for much longer.', async () => {
   await reading;
   expect(isDone).toBe(true);
 });
+
+it('A task that needs a long read gets it, a little later.', async () => {
+  const { snapshots, write, long } = await openSnapshots();
+  write(1);
+  let seen: readonly number[] = [];
+  await snapshots.betweenLongReads(1, async () => {
+    seen = await long();
+  });
+  expect(seen).toEqual([1]);
+});
