@@ -14,7 +14,12 @@ const mostParties = 1000;
 export class FairQueue<T> {
   readonly #parties = new Map<string | undefined, Party<T>>();
   #length = 0;
-  /** What whoever was let through last had had by then. Who comes now has no claim to what others had before. */
+  /** How many parties wait. */
+  #waiting = 0;
+  /**
+   * What somebody would have had who had waited all the time and got a fair share. Who comes now begins there, with no claim to
+   * what others had before; and as it rises with all that is given away, those who keep coming pass nobody for ever.
+   */
   #level = 0;
 
   get length(): number {
@@ -24,7 +29,10 @@ export class FairQueue<T> {
   /** @param name of the party; `undefined`: nobody in particular, which counts as one */
   push(name: string | undefined, item: T): void {
     const party = this.#party(name);
-    if (party.items.length === 0) party.spent = Math.max(party.spent, this.#level);
+    if (party.items.length === 0) {
+      party.spent = Math.max(party.spent, this.#level);
+      this.#waiting++;
+    }
     party.items.push(item);
     this.#length++;
   }
@@ -36,15 +44,21 @@ export class FairQueue<T> {
       if (party.items.length > 0 && (next === undefined || party.spent < next.spent)) next = party;
     }
     if (next === undefined) return undefined;
-    this.#level = next.spent;
+    this.#level = Math.max(this.#level, next.spent);
     this.#length--;
+    if (next.items.length === 1) this.#waiting--;
     return next.items.shift();
   }
 
   /** Counts what a party has had. Where nobody waits there is nothing to share, and all is forgotten. */
   charge(name: string | undefined, cost: number): void {
-    if (this.#length === 0) this.#parties.clear();
-    else this.#party(name).spent += cost;
+    if (this.#waiting === 0) {
+      this.#parties.clear();
+      return;
+    }
+    const party = this.#party(name);
+    party.spent += cost;
+    this.#level += cost / (this.#waiting + (party.items.length === 0 ? 1 : 0));
   }
 
   /** Takes all. */
@@ -52,6 +66,7 @@ export class FairQueue<T> {
     const all = [...this.#parties.values()].flatMap(({ items }) => items);
     this.#parties.clear();
     this.#length = 0;
+    this.#waiting = 0;
     return all;
   }
 

@@ -5,9 +5,11 @@
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /**
- * Who goes on first after a pause: `urgent` is what others wait for, such as a unit of work that holds the turn to write.
+ * How soon a computation goes on after a pause. `urgent` is what others wait for, such as a unit of work that holds the turn to
+ * write; of these, several go on before one of the others does.
  */
 export type Urgency = 'urgent' | 'normal';
+const mostUrgentInARow = 4;
 
 /**
  * Long computations of this process take turns: one of them goes on for a step, then the event loop turns. So others wait
@@ -15,7 +17,7 @@ export type Urgency = 'urgent' | 'normal';
  */
 class StepTurns {
   readonly #waiting: Record<Urgency, (() => void)[]> = { urgent: [], normal: [] };
-  #last: Urgency = 'normal';
+  #urgentInARow = 0;
   #isDue = false;
 
   wait(urgency: Urgency): Promise<void> {
@@ -35,11 +37,11 @@ class StepTurns {
     });
   }
 
-  /** In the order in which they came, and one of each kind after the other, so that none waits for ever. */
+  /** Those of one urgency in the order in which they came. */
   #takeNext(): (() => void) | undefined {
     const { urgent, normal } = this.#waiting;
-    const isUrgent = urgent.length > 0 && (this.#last === 'normal' || normal.length === 0);
-    this.#last = isUrgent ? 'urgent' : 'normal';
+    const isUrgent = urgent.length > 0 && (this.#urgentInARow < mostUrgentInARow || normal.length === 0);
+    this.#urgentInARow = isUrgent ? this.#urgentInARow + 1 : 0;
     return (isUrgent ? urgent : normal).shift();
   }
 }

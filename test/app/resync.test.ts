@@ -73,4 +73,27 @@ describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'])('resync on %s'
     );
     expect(created.lastModified).toBeGreaterThan(9001);
   });
+
+  test('counts lists that nobody had used yet, of buckets and collections that are there', async () => {
+    const settings = settingsOfUrl(await newUrl(backend));
+    const stores = await openStores(settings, systemClock);
+    onTestFinished(() => stores.close());
+    for (const database of stores.databases) await database.initializeSchema({ dryRun: false });
+    await restore(stores, { kind: 'bucket', parent: '' }, 100, entries);
+    await restore(stores, { kind: 'collection', parent: '/buckets/kept' }, 100, entries);
+    const expected: readonly ListKey[] = [
+      { kind: 'bucket', parent: '' },
+      { kind: 'collection', parent: '/buckets/kept' },
+      { kind: 'group', parent: '/buckets/kept' },
+      { kind: 'record', parent: '/buckets/kept/collections/kept' },
+    ];
+    for (const moment of [5000, 6000]) {
+      expect(await resyncAll(settings, { now: () => moment })).toBe(4);
+      const states = await stores.storage.reader.lists(undefined, 10);
+      expect(states.map(({ kind, parent }) => ({ kind, parent }))).toEqual(expected);
+      expect(states.map(({ timestamp, horizon }) => [timestamp, horizon])).toEqual(
+        expected.map(() => [moment, moment]),
+      );
+    }
+  });
 });

@@ -58,6 +58,20 @@ describe('a fair queue', () => {
     expect([queue.length, queue.shift()]).toEqual([0, undefined]);
   });
 
+  it('lets nobody wait for ever, however many new parties come.', () => {
+    const queue = queueOf('a1', 'b1');
+    queue.shift();
+    queue.charge('a', 50);
+    queue.push('a', 'a2');
+    let turns = 0;
+    for (let item = queue.shift(); item !== 'a2'; item = queue.shift()) {
+      queue.charge(`party${turns}`, 1);
+      queue.push(`party${++turns}`, `item${turns}`);
+      expect(turns).toBeLessThan(200);
+    }
+    expect(turns).toBeGreaterThan(10);
+  });
+
   it('serves any number of parties that come and go.', () => {
     const queue = queueOf('a0');
     const taken = new Set<string>();

@@ -36,7 +36,7 @@ describe('long computations', () => {
     expect(told).toEqual([...names, ...names, ...names, ...names]);
   });
 
-  it('that others wait for have every other step, and nobody waits for ever.', async () => {
+  it('that others wait for have most of the steps, and nobody waits for ever.', async () => {
     const told: string[] = [];
     const tell = (step: string): void => void told.push(step);
     await Promise.all([
@@ -44,11 +44,11 @@ describe('long computations', () => {
       run('other', 6, 'normal', tell),
       run('unit', 12, 'urgent', tell),
     ]);
+    // After the first step of each.
     const rest = told.slice(3);
-    const [reads, units] = [rest.indexOf('read'), rest.lastIndexOf('unit')];
-    expect(reads).toBeLessThan(4);
-    expect(rest.slice(0, 20).filter((name) => name === 'unit').length).toBeGreaterThanOrEqual(9);
-    expect(units).toBeLessThan(24);
+    expect(rest.filter((name) => name === 'unit')).toHaveLength(11);
+    expect(rest.lastIndexOf('unit')).toBeLessThan(15);
+    expect(rest.slice(0, 5)).toContain('read');
   });
 
   it('that pause by themselves count like others.', async () => {

@@ -29,7 +29,7 @@ const ownerOnly = 0o600;
 /**
  * Writes a file. It has its name when it is complete and on the disk, and nothing is left of it when it fails.
  *
- * @throws ExportRefused when there is such a file, or the disk does not take it
+ * @throws ExportRefused when there is such a file, or not all of it can be written
  */
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new ExportRefused(`${path} is there already`);

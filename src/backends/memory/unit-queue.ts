@@ -1,5 +1,6 @@
-// One writer at a time: units of work take turns, those of one user in the order they asked. They keep an undo log for rollback, and hold back
-// outside readers only while they have uncommitted writes. This is what makes the memory backends transactional.
+// One writer at a time: among users the one is next who has written for the shortest time, and units of work of one user come
+// in the order they asked. They keep an undo log for rollback, and hold back outside readers only while they have
+// uncommitted writes. This is what makes the memory backends transactional.
 import { FairQueue } from '../../base/fair-queue.ts';
 import { pause, runWithPauses, type Steps, type Urgency } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
@@ -84,6 +85,9 @@ export class MemoryUnit implements Transaction {
   }
 }
 
+/** Nobody's id. */
+const alone = '';
+
 interface Waiter {
   readonly userId: string | undefined;
   readonly resolve: (unit: MemoryUnit) => void;
@@ -113,9 +117,9 @@ export class UnitQueue {
     });
   }
 
-  /** Runs a whole unit of work in one step, when it is its turn. What it throws undoes everything. */
+  /** Runs a whole unit of work in one step, when it is its turn; all of these count as one user. What it throws undoes everything. */
   async runAlone<T>(operation: (unit: MemoryUnit) => T): Promise<T> {
-    const unit = await this.begin();
+    const unit = await this.begin(alone);
     try {
       const result = operation(unit);
       await unit.commit();

@@ -1,6 +1,6 @@
 // How a backend reaches its tables: committed state on any connection, a unit of work on its own.
 import type { ConnectionPool } from './connection-pool.ts';
-import type { Result, Row, SqlValue, Statement } from './connection.ts';
+import type { Result, Row, SqlValue, Statement, Stretch } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import type { Gatherings } from './gathering.ts';
@@ -36,14 +36,14 @@ const maxGathered = 8;
 export function accessCommitted(
   pool: ConnectionPool,
   gatherings: Gatherings,
-  longReads: LongReads,
+  longReads: Readonly<Record<Stretch['of'], LongReads>>,
   dialect: () => Promise<Dialect>,
   backend: BackendName,
 ): Access {
   const run: Access['run'] = (statement, values) => {
     const { goesThrough } = statement;
     if (goesThrough === undefined) return pool.run(backend, statement, values);
-    return longReads.run(goesThrough, () => pool.run(backend, statement, values));
+    return longReads[goesThrough.of].run(goesThrough.name, () => pool.run(backend, statement, values));
   };
   return {
     run,

@@ -9,12 +9,12 @@ export type SqlValue = string | number | boolean | null | readonly (string | num
 /** A row as it comes over the wire. */
 export type Row = readonly (string | null)[];
 
-/** A lot of rows, such as those of a list, that take long to go through when there are many of them. */
+/** A lot of rows that take long to go through when there are many of them. */
 export interface Stretch {
-  /** What tells it from all others. */
+  /** Of a list, or those of the principals of an object. */
+  readonly of: 'list' | 'entries';
+  /** What tells it from all others of its kind. */
   readonly name: string;
-  /** From so many milliseconds on it is a long one. */
-  readonly longMs: number;
 }
 
 export interface Statement {

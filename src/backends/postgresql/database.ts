@@ -7,6 +7,7 @@ import type { PoolState } from '../../contracts/observer.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
+import type { Stretch } from './connection.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import { Gatherings } from './gathering.ts';
@@ -22,7 +23,7 @@ import { PostgresUnit } from './unit.ts';
 export interface PostgresDatabaseOptions {
   readonly pool: ConnectionPool;
   readonly clock: Clock;
-  /** Reads that go through long lists, of which so many are under way at the same time; 0: any number. Default 1. */
+  /** Reads that go through long lists, and such of long entries, so many of which are under way at once; 0: any number. Default 1. */
   readonly longReads?: number | undefined;
 }
 
@@ -42,8 +43,15 @@ export interface PostgresDatabase extends Database {
 
 /** A database on the connections of the pool. Nothing is sent before it is used. */
 export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDatabaseOptions): PostgresDatabase {
-  return new OpenDatabase(pool.share(), clock, new LongReads(longReads));
+  const ofKind = {
+    list: new LongReads({ atOnce: longReads, longMs: 50 }),
+    // Of their answers, of hundreds of kilobytes, several at a time keep the service itself busy.
+    entries: new LongReads({ atOnce: longReads, longMs: 10 }),
+  };
+  return new OpenDatabase(pool.share(), clock, ofKind);
 }
+
+type LongReadsByKind = Readonly<Record<Stretch['of'], LongReads>>;
 
 class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
@@ -55,7 +63,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
   readonly #gatherings: Gatherings;
-  readonly #longReads: LongReads;
+  readonly #longReads: LongReadsByKind;
   readonly #loneWrites: LoneWrites;
   readonly #lines = new Lines();
   readonly #units = new Map<PostgresUnit, LockedLists>();
@@ -63,7 +71,7 @@ class OpenDatabase implements PostgresDatabase {
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
-  constructor(pool: ConnectionPool, clock: Clock, longReads: LongReads) {
+  constructor(pool: ConnectionPool, clock: Clock, longReads: LongReadsByKind) {
     this.#pool = pool;
     this.#longReads = longReads;
     this.clock = clock;

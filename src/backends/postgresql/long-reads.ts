@@ -1,31 +1,41 @@
 // Reads for which the server goes through a whole list: a filter or an order by an attribute. Of a long list, each keeps a
 // connection and some of the server's processors busy, so that a few clients who ask for them could leave nothing to all
 // others. So they take turns, and those to lists of which nobody knows yet whether they are long take others.
-import type { Stretch } from './connection.ts';
 
 /** Lists of which is remembered whether they are long. */
 const mostKnown = 10_000;
 
+export interface LongReadsOptions {
+  /** How many may be under way at the same time; 0: any number. */
+  readonly atOnce: number;
+  /** From so many milliseconds on a read is a long one. */
+  readonly longMs: number;
+  /** Milliseconds since some moment. */
+  readonly now?: () => number;
+}
+
 export class LongReads {
   readonly #now: () => number;
+  readonly #longMs: number;
   /** Whether the list is long, those that were read last at the end. */
   readonly #known = new Map<string, boolean>();
   readonly #ofLong: Turns;
   readonly #ofUnknown: Turns;
 
-  /**
-   * @param atOnce how many may be under way at the same time; 0: any number
-   * @param now milliseconds since some moment
-   */
-  constructor(atOnce: number, now = (): number => performance.now()) {
+  constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
+    this.#longMs = longMs;
     this.#ofLong = new Turns(atOnce);
     this.#ofUnknown = new Turns(atOnce);
   }
 
-  /** Runs a read of the list, when it is its turn. */
-  async run<T>(list: Stretch, read: () => Promise<T>): Promise<T> {
-    const isLong = this.#known.get(list.name);
+  /**
+   * Runs a read of the list, when it is its turn.
+   *
+   * @param list what tells it from all others
+   */
+  async run<T>(list: string, read: () => Promise<T>): Promise<T> {
+    const isLong = this.#known.get(list);
     if (isLong === false) return this.#measure(list, read);
     const turns = isLong === true ? this.#ofLong : this.#ofUnknown;
     await turns.take();
@@ -36,12 +46,12 @@ export class LongReads {
     }
   }
 
-  async #measure<T>({ name, longMs }: Stretch, read: () => Promise<T>): Promise<T> {
+  async #measure<T>(list: string, read: () => Promise<T>): Promise<T> {
     const began = this.#now();
     try {
       return await read();
     } finally {
-      this.#note(name, this.#now() - began >= longMs);
+      this.#note(list, this.#now() - began >= this.#longMs);
     }
   }
 

@@ -156,8 +156,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
       if (few.length <= mostGathered) return few;
       const [folder, name] = lots[index] as [string, string];
-      // Of their answers, of hundreds of kilobytes, several at a time keep the service itself busy.
-      const goesThrough = { name: `entries ${folder}${name}`, longMs: 10 };
+      const goesThrough = { of: 'entries', name: folder + name } as const;
       const { rows } = await this.access.run({ ...readManyEntries, goesThrough }, [folder, name]);
       return rows.flatMap(([permission, principals]) =>
         (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),

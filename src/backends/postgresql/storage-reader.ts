@@ -187,5 +187,5 @@ export function objectOf(id: string, row: Row | undefined): StoredObject | undef
 }
 
 function stretchOf({ kind, parent }: ListKey): Stretch {
-  return { name: `${kind} ${parent}`, longMs: 50 };
+  return { of: 'list', name: `${kind} ${parent}` };
 }

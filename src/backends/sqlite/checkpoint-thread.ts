@@ -16,7 +16,7 @@ export interface Moved {
   readonly frames: number;
 }
 
-/** How long `RESTART` waits for reads that began before, which are those of other processes. */
+/** How long `RESTART` waits for reads that began before: those of other processes, and our own that take too long. */
 const patienceMs = 20;
 
 /** As text, because neither the compiled nor the uncompiled source could be named by one path. */

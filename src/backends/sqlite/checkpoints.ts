@@ -69,13 +69,15 @@ export class Checkpoints {
   async #run(): Promise<void> {
     await this.#thread.move('PASSIVE');
     // While somebody still reads what stands at the end of the log it cannot begin anew.
-    await this.#snapshots.betweenLongReads(patienceMs, () =>
-      this.#queue.whileIdle(async () => {
+    await this.#snapshots.betweenLongReads(patienceMs, async () => {
+      // What has come together behind those who were reading.
+      await this.#thread.move('PASSIVE');
+      await this.#queue.whileIdle(async () => {
         const { isComplete, frames } = await this.#thread.move('RESTART');
-        // Where that happens all the same, as much again has to come together.
+        // Where somebody reads all the same, as much again has to come together.
         this.#due = (isComplete ? 0 : frames) + this.#frames;
-      }),
-    );
+      });
+    });
   }
 }
 

@@ -20,6 +20,9 @@ const maxTogether = 100;
 /** Who gives an object more entries does it as a unit of work, which pauses for others. */
 const mostPrincipals = 100;
 
+/** Nobody's id: all of these count as one user. */
+const alone = '';
+
 interface Waiting {
   readonly write: LoneWrite;
   readonly resolve: (timestamp: number | undefined) => void;
@@ -48,7 +51,7 @@ export class LoneWrites {
   async #takeTurn(): Promise<void> {
     let unit: WriterUnit;
     try {
-      unit = await this.#queue.begin();
+      unit = await this.#queue.begin({ userId: alone });
     } catch (error) {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
       return;

@@ -17,6 +17,8 @@ const firstRows = 100;
 const firstRowsOfMany = 16;
 const mostRows = 5000;
 const windowMs = 1;
+const fewRows = 64;
+const fewRowsMs = 4;
 /** So long, and over so many rows, walks go without a pause that may end soon. */
 const hopefulMs = 3;
 const hopefulRows = 2000;
@@ -178,9 +180,12 @@ function isFew(connection: Connection, selection: CompiledSelection, direction: 
   return findEdge(connection, selection, selection.range, direction, windowRows) === undefined;
 }
 
-/** How many rows take the time of a window, going by what so many have taken: it depends on how large they are. */
+/**
+ * How many rows take the time of a window, going by what so many have taken: it depends on how large they are. Few may take
+ * longer, for some of it is the price of a statement, however few they are.
+ */
 function nextRows(rows: number, tookMs: number): number {
-  const fitting = Math.round(rows * Math.min(windowMs / tookMs, 4));
+  const fitting = Math.round(rows * Math.min((rows <= fewRows ? fewRowsMs : windowMs) / tookMs, 4));
   return Math.max(1, Math.min(fitting, mostRows));
 }
 

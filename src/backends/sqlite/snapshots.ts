@@ -210,9 +210,12 @@ export class Snapshots {
       translating(backend, () => connection.run('BEGIN'));
       return await runWithPauses(read(connection), 'normal', (step) => translating(backend, step));
     } finally {
-      if (connection.inTransaction) connection.run('COMMIT');
-      this.#longSnapshots--;
-      if (this.#longSnapshots === 0) this.#drained?.();
+      try {
+        if (connection.inTransaction) connection.run('COMMIT');
+      } finally {
+        this.#longSnapshots--;
+        if (this.#longSnapshots === 0) this.#drained?.();
+      }
     }
   }
 

@@ -1,5 +1,6 @@
-// The one writer of a database file. Units of work take turns, those of one user in the order they asked; each lives in a savepoint of
-// its own, and those that arrive together are made durable by one COMMIT and one flush, after which they are answered.
+// The one writer of a database file. Units of work take turns: among users the one is next who has written for the shortest
+// time, and those of one user come in the order they asked. Each lives in a savepoint of its own, and those that arrive
+// together are made durable by one COMMIT and one flush, after which they are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -276,7 +277,9 @@ export class WriterQueue {
         const delay = Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
         this.#retry = setTimeout(() => {
           this.#retry = undefined;
-          this.#openGroup(attempt + 1, startedAt);
+          // Those who waited may have been refused meanwhile, because a flush has failed.
+          if (this.#hasWaiters()) this.#openGroup(attempt + 1, startedAt);
+          else this.#advance();
         }, delay);
         return;
       }

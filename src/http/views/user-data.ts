@@ -81,7 +81,7 @@ function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undef
 
 /**
  * Waits for everybody who is writing where the user is named, and keeps others out until all of it is done: who changes
- * the entries of an object puts back those that it found.
+ * the entries of an object puts back those that it found. While it waits the user may be named elsewhere.
  */
 async function lockMentions(
   options: UserDataOptions,
@@ -89,12 +89,18 @@ async function lockMentions(
   { storage, permission }: Writer,
 ): Promise<void> {
   const placeOf = placeParser(options);
-  const lists = new Map<string, ListKey>();
-  for (const uri of (await permission.getAccessibleObjects([principal])).keys()) {
-    const place = placeOf(uri);
-    if (place !== undefined) lists.set(place.kind.listUri(place.above), place.list);
+  const locked = new Set<string>();
+  for (;;) {
+    const lists = new Map<string, ListKey>();
+    for (const uri of (await permission.getAccessibleObjects([principal])).keys()) {
+      const place = placeOf(uri);
+      const listUri = place?.kind.listUri(place.above);
+      if (place !== undefined && listUri !== undefined && !locked.has(listUri)) lists.set(listUri, place.list);
+    }
+    if (lists.size === 0) return;
+    for (const list of [...lists.values()].sort(compareLists)) await storage.lock(list);
+    for (const listUri of lists.keys()) locked.add(listUri);
   }
-  for (const list of [...lists.values()].sort(compareLists)) await storage.lock(list);
 }
 
 /** The objects that nobody else may write, by list, parents first; what lies in one of them goes with it. */

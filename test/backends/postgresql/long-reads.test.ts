@@ -34,10 +34,10 @@ class Read {
   }
 }
 
-function begin(reads: LongReads, name: string, count: number): { read: Read; answer: Promise<string> }[] {
+function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<string> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run({ name, longMs: 50 }, read.run) };
+    return { read, answer: reads.run(list, read.run) };
   });
 }
 
@@ -60,7 +60,7 @@ function settle(): Promise<void> {
 
 describe('reads of long lists', () => {
   it('are all under way at once when the list is known as short', async () => {
-    const reads = new LongReads(2, () => time);
+    const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     const [only] = begin(reads, 'a', 1);
     only!.read.end(49);
     await only!.answer;
@@ -68,7 +68,7 @@ describe('reads of long lists', () => {
   });
 
   it('of lists that nobody knows take turns of their own', async () => {
-    const reads = new LongReads(2, () => time);
+    const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     begin(reads, 'a', 4);
     const begun = [...begin(reads, 'b', 1), ...begin(reads, 'c', 1), ...begin(reads, 'd', 1)];
@@ -81,7 +81,7 @@ describe('reads of long lists', () => {
   });
 
   it('take turns, in the order in which they came, once the list is known as long', async () => {
-    const reads = new LongReads(2, () => time);
+    const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const begun = begin(reads, 'a', 4);
     await settle();
@@ -97,7 +97,7 @@ describe('reads of long lists', () => {
   });
 
   it('need no turns any more when the list has become short', async () => {
-    const reads = new LongReads(1, () => time);
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [last] = begin(reads, 'a', 1);
     last!.read.end(5);
@@ -106,7 +106,7 @@ describe('reads of long lists', () => {
   });
 
   it('hand on their turn when they fail', async () => {
-    const reads = new LongReads(1, () => time);
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [first, second] = begin(reads, 'a', 2);
     first!.read.fail(60);
@@ -122,7 +122,7 @@ describe('reads of long lists', () => {
   });
 
   it('take no turns where any number may be under way', async () => {
-    const reads = new LongReads(0, () => time);
+    const reads = new LongReads({ atOnce: 0, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const begun = begin(reads, 'a', 5);
     await settle();

@@ -549,6 +549,25 @@ describe('a spent unit', () => {
   });
 });
 
+describe('a lock of another process', () => {
+  it('that is waited for while the disk fails ends with everybody refused, and nothing else', async () => {
+    const { flush, flushes, begun } = slowDisk();
+    const { queue, path } = await openQueue({}, { flush });
+    const first = write(queue, 1);
+    await begun(1);
+    const other = openConnection(path);
+    other.run('BEGIN IMMEDIATE');
+    const second = queue.begin();
+    await turnOfEventLoop();
+    flushes[0]!.reject(new Error('input/output error'));
+    for (const refused of [first, second]) await expect(refused).rejects.toThrow();
+    other.run('COMMIT');
+    // Closing waits for whatever the queue is still about to do.
+    await queue.close();
+    await expect(queue.begin()).rejects.toThrow(BackendUnavailable);
+  });
+});
+
 describe('users', () => {
   it('wait for what another one is doing, and not for all that is still to be done for it', async () => {
     const { queue, committed } = await openQueue();
