@@ -19,7 +19,7 @@ import type { Steps } from '../../base/steps.ts';
 /** Entries that one statement looks up; few in practice, so that few statements are kept. */
 const boundPerStatement = 16;
 /** Rows of entries that are read without a pause, counting one for each object more. */
-const rowsPerStep = 1000;
+const rowsPerStep = 2000;
 
 export class SqlitePermissionReader implements PermissionReader {
   protected readonly access: Access;
