@@ -82,6 +82,15 @@ describeScenarios('preconditions on objects', [
     gives: { etag: '{x.etag}', 'last-modified': '{x.modified}' },
   },
   {
+    name: 'PUT with If-None-Match: * tells who may create and not read the timestamp of the list alone.',
+    given: [...given, 'PATCH {C} {"permissions":{"record:create":["{bob}"]}}', { request: 'PUT {R}/y', save: 'y' }],
+    request: 'bob: PUT {R}/x',
+    headers: unless('*'),
+    status: 412,
+    body: bare,
+    gives: { etag: '{y.etag}', 'last-modified': '{y.modified}' },
+  },
+  {
     name: 'PATCH and DELETE with If-None-Match: * are refused.',
     given: [...given],
     request: 'PATCH {R}/x {"data":{}}',

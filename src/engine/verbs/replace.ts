@@ -10,7 +10,7 @@ import { preconditionFailed, readPreconditions, requireWritable } from '../preco
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from './begin-write.ts';
-import { checkData, prepareWrite, presentState, requireSameId, writeObject } from './write.ts';
+import { ChangedMeanwhile, checkData, prepareWrite, presentState, requireSameId, writeObject } from './write.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
@@ -44,6 +44,8 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     createsOnly &&
     !(await isAllowed(kind.rules.read, context.caller, writer ?? context.session.reader, context.ids))
   ) {
+    // What is told is the clock of the list, which is not known to a write that is to be done alone.
+    if (writer === undefined) throw new ChangedMeanwhile();
     throw preconditionFailed(state.timestamp);
   }
   // A deleted object may be recreated on condition that it was not deleted again.
