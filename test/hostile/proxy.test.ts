@@ -1,10 +1,12 @@
-// The service behind nginx, and requests that two servers may understand differently: both understand the same requests, or
+// The service behind nginx and HAProxy, and requests that two servers may understand differently: both understand the same requests, or
 // the sender gets 400. Each attack is followed by a harmless request through the same connection between the two, which
 // has to get its own answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/app/logger.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
-import { startNginx, type ForwardedRequest, type Nginx } from '../support/nginx.ts';
+import { startHaproxy } from '../support/haproxy.ts';
+import { startNginx } from '../support/nginx.ts';
+import type { ForwardedRequest, Proxy } from '../support/proxy.ts';
 import { exchangeBytes } from './exchange.ts';
 
 interface Understood {
@@ -98,20 +100,21 @@ const attacks: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** Answers of nginx to what it does not forward. */
+/** Answers of proxies to what they do not forward. */
 const refusals = [400, 405, 413, 414, 501];
 
 let service: TestService;
-let nginx: Nginx;
+const proxies = new Map<string, Proxy>();
 const served: Understood[] = [];
 
 beforeAll(async () => {
   const logger = createLogger({ level: 'info', format: 'json', name: 'svc' }, { write: readLine });
   service = await startTestService({ logger });
-  nginx = await startNginx(service.origin);
+  proxies.set('nginx', await startNginx(service.origin));
+  proxies.set('HAProxy', await startHaproxy(service.origin));
 }, 120_000);
 afterAll(async () => {
-  await nginx?.stop();
+  for (const proxy of proxies.values()) await proxy.stop();
   await service?.close();
 });
 
@@ -124,22 +127,23 @@ function readLine(line: string): void {
   served.push({ method: String(method), target: `${String(path)}${query}`, status: Number(code) });
 }
 
-const ways = [
-  ['whole', (): string => nginx.origin],
-  ['in pieces', (): string => nginx.streamingOrigin],
-] as const;
+const ways = ['nginx', 'HAProxy'].flatMap((name) => [
+  [name, 'whole', ({ origin }: Proxy): string => origin] as const,
+  [name, 'in pieces', ({ streamingOrigin }: Proxy): string => streamingOrigin] as const,
+]);
 
-describe.each(ways)('behind a proxy that passes bodies on %s', (_way, originOf) => {
+describe.each(ways)('behind %s that passes bodies on %s', (proxyName, _way, originOf) => {
   it.each(attacks)('%s: both understand the same, and the next request gets its own answer.', async (_name, bytes) => {
-    const before = { nginx: (await nginx.requests()).length, service: served.length };
+    const proxy = proxies.get(proxyName)!;
+    const before = { proxy: (await proxy.requests()).length, service: served.length };
     // Whoever answers more than is asked for is heard, too.
-    const { statuses } = await exchangeBytes(originOf(), `${bytes}${get}Connection: close\r\n\r\n`, 4);
-    const marker = `/v1/marker-${before.nginx}`;
-    const next = await exchangeBytes(originOf(), `GET ${marker} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 2);
+    const { statuses } = await exchangeBytes(originOf(proxy), `${bytes}${get}Connection: close\r\n\r\n`, 4);
+    const marker = `/v1/marker-${before.proxy}`;
+    const next = await exchangeBytes(originOf(proxy), `GET ${marker} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 2);
     expect(next.statuses).toEqual([404]);
     expect(next.text).toContain('"errno":111');
 
-    const understood = await requestsUntil(marker, before.nginx);
+    const understood = await requestsUntil(proxy, marker, before.proxy);
     const forwarded = understood.filter(({ isForwarded }) => isForwarded);
     const got = served.slice(before.service);
     expect(got.filter(isReadable).map(nameOf)).toEqual(forwarded.filter(isReadable).map(nameOf));
@@ -152,11 +156,11 @@ describe.each(ways)('behind a proxy that passes bodies on %s', (_way, originOf) 
   });
 });
 
-/** What nginx has served since, with the marker as the last. */
-async function requestsUntil(marker: string, begin: number): Promise<readonly ForwardedRequest[]> {
+/** What the proxy has served since, with the marker as the last. */
+async function requestsUntil(proxy: Proxy, marker: string, begin: number): Promise<readonly ForwardedRequest[]> {
   const deadline = performance.now() + 10_000;
   for (;;) {
-    const requests = (await nginx.requests()).slice(begin);
+    const requests = (await proxy.requests()).slice(begin);
     if (requests.at(-1)?.target === marker) return requests;
     if (performance.now() > deadline) throw new Error(`${marker} is not in the log: ${JSON.stringify(requests)}`);
     await new Promise(setImmediate);

@@ -3,35 +3,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { findProgram } from './debian-program.ts';
 import { freePort } from './postgresql-server.ts';
-
-/** A request as nginx has understood it. */
-export interface ForwardedRequest {
-  readonly method: string;
-  /** As it came, with the query. */
-  readonly target: string;
-  readonly status: number;
-  /** Whether the service was asked. */
-  readonly isForwarded: boolean;
-}
-
-export interface Nginx {
-  /** Passes bodies on when they are complete. */
-  readonly origin: string;
-  /** Passes bodies on while they come. */
-  readonly streamingOrigin: string;
-  /** What it has served so far. */
-  requests(): Promise<readonly ForwardedRequest[]>;
-  stop(): Promise<void>;
-}
+import { untilListening, type Proxy } from './proxy.ts';
 
 /** Starts it in front of the service at this origin. */
-export async function startNginx(origin: string): Promise<Nginx> {
+export async function startNginx(origin: string): Promise<Proxy> {
   const program = await findProgram({
     names: ['nginx'],
     variable: 'TEST_NGINX_BINARY',
@@ -103,22 +82,4 @@ function configuration(folder: string, log: string, service: string, ports: read
     ${server(ports[0], 'on')}
     ${server(ports[1], 'off')}
   }`;
-}
-
-async function untilListening(port: number, child: { readonly exitCode: number | null }): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-    const socket = connect(port, '127.0.0.1');
-    const isOpen = await Promise.race([
-      once(socket, 'connect').then(
-        () => true,
-        () => false,
-      ),
-      wait(1000, false),
-    ]);
-    socket.destroy();
-    if (isOpen) return;
-    await wait(25);
-  }
-  throw new Error('nginx does not listen');
 }
