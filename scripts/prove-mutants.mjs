@@ -18,7 +18,7 @@ Plants faults in a copy of the source, and runs the model against it until it no
 Options
   --only TEXT   only those whose name holds the text
   --part K/N    every Nth of them from the Kth, for several runs at the same time
-  --seconds N   for how long to search at most, for each (60)
+  --seconds N   for how long to search at most, for each (300)
   --seed S      of the histories (1)
   --help        show this text`;
 
@@ -68,7 +68,7 @@ function main() {
     options: {
       only: { type: 'string', default: '' },
       part: { type: 'string', default: '1/1' },
-      seconds: { type: 'string', default: '60' },
+      seconds: { type: 'string', default: '300' },
       seed: { type: 'string', default: '1' },
       help: { type: 'boolean', short: 'h', default: false },
     },
