@@ -1,55 +1,9 @@
 // Forgetting tombstones by age or by number, on every durable backend and beside running writes.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { openStores, type OpenStores } from '../../src/app/backends.ts';
-import { settingsOfUrl } from '../../src/app/copy/places.ts';
+import { describe, expect, test } from 'vitest';
 import { inUnit } from '../../src/app/copy/units.ts';
 import { purgeDeleted } from '../../src/app/maintenance.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
-import type { Settings } from '../../src/settings/settings.ts';
-import { RedisCluster } from '../support/redis-cluster.ts';
-import { RedisProcess } from '../support/redis.ts';
-import { cloneDatabase } from '../support/postgresql.ts';
-
-async function newUrl(backend: string): Promise<string> {
-  if (backend === 'postgresql') {
-    const { url, drop } = await cloneDatabase();
-    onTestFinished(drop);
-    return url;
-  }
-  if (backend === 'redis') {
-    const server = await RedisProcess.start();
-    onTestFinished(() => server.remove());
-    return server.url;
-  }
-  if (backend === 'redis-cluster') {
-    const cluster = await RedisCluster.start();
-    onTestFinished(() => cluster.remove());
-    return cluster.url;
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'coffer-purge-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return `sqlite://${join(folder, 'coffer.sqlite3')}`;
-}
-
-async function open(settings: Settings): Promise<OpenStores> {
-  const stores = await openStores(settings, systemClock);
-  onTestFinished(() => stores.close());
-  for (const database of stores.databases) await database.initializeSchema({ dryRun: false });
-  return stores;
-}
-
-function restore(
-  { storage }: OpenStores,
-  list: ListKey,
-  clock: number,
-  entries: readonly StoredEntry[],
-): Promise<void> {
-  return inUnit(storage.database, (transaction) => storage.writer(transaction).restore(list, { clock, entries }));
-}
+import { openDurable, restoreList } from '../support/durable-stores.ts';
 
 const records: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
 const groups: ListKey = { kind: 'group', parent: '/buckets/a' };
@@ -61,11 +15,10 @@ function mixed(count: number): readonly StoredEntry[] {
   );
 }
 
-describe.each(['sqlite', 'postgresql', 'redis'])('purge-deleted on %s', (backend) => {
+describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s', (backend) => {
   test('by age keeps live objects of any age, newer tombstones and clocks', async () => {
-    const settings = settingsOfUrl(await newUrl(backend));
-    const stores = await open(settings);
-    for (const list of [records, groups]) await restore(stores, list, 5000, mixed(20));
+    const { settings, stores } = await openDurable(backend);
+    for (const list of [records, groups]) await restoreList(stores, list, 5000, mixed(20));
     expect(await purgeDeleted(settings, { kinds: ['record'], before: 9 })).toBe(4);
     expect(await stores.storage.reader.lists(undefined, 9)).toEqual([
       { ...groups, timestamp: 5000, horizon: 0, live: 10, dead: 10 },
@@ -77,19 +30,17 @@ describe.each(['sqlite', 'postgresql', 'redis'])('purge-deleted on %s', (backend
   });
 
   test('by number keeps the newest of each list', async () => {
-    const settings = settingsOfUrl(await newUrl(backend));
-    const stores = await open(settings);
-    for (const list of [records, groups]) await restore(stores, list, 5000, mixed(20));
+    const { settings, stores } = await openDurable(backend);
+    for (const list of [records, groups]) await restoreList(stores, list, 5000, mixed(20));
     expect(await purgeDeleted(settings, { kinds: ['record', 'group'], maxRetained: 3 })).toBe(14);
     expect((await stores.storage.reader.lists(undefined, 9)).map(({ dead }) => dead)).toEqual([3, 3]);
   });
 
   test('forgets many of many lists in short units of work, while others write', async () => {
-    const settings = settingsOfUrl(await newUrl(backend));
-    const stores = await open(settings);
-    await restore(stores, records, 20_000, mixed(10_000));
+    const { settings, stores } = await openDurable(backend);
+    await restoreList(stores, records, 20_000, mixed(10_000));
     for (let n = 0; n < 50; n++) {
-      await restore(stores, { kind: 'record', parent: `/many/${n}` }, 20_000, mixed(10));
+      await restoreList(stores, { kind: 'record', parent: `/many/${n}` }, 20_000, mixed(10));
     }
     let purged: number | undefined;
     const purge = async (): Promise<void> => {
@@ -118,10 +69,9 @@ describe.each(['sqlite', 'postgresql', 'redis'])('purge-deleted on %s', (backend
 });
 
 test('purge-deleted by age forgets tombstones of lists on all nodes of a Redis Cluster', async () => {
-  const settings = settingsOfUrl(await newUrl('redis-cluster'));
-  const stores = await open(settings);
+  const { settings, stores } = await openDurable('redis-cluster');
   const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: `/many/${n}` }));
-  for (const list of lists) await restore(stores, list, 5000, mixed(10));
+  for (const list of lists) await restoreList(stores, list, 5000, mixed(10));
   expect(await purgeDeleted(settings, { kinds: [], before: 8 })).toBe(30 * 4);
   const states = await stores.storage.reader.lists(undefined, 100);
   expect(states.map(({ live, dead, timestamp }) => [live, dead, timestamp])).toEqual(lists.map(() => [5, 1, 5000]));

@@ -1,63 +1,22 @@
 // Telling every client to synchronise anew, on every durable backend.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { openStores, type OpenStores } from '../../src/app/backends.ts';
-import { settingsOfUrl } from '../../src/app/copy/places.ts';
+import { describe, expect, test } from 'vitest';
 import { inUnit } from '../../src/app/copy/units.ts';
 import { resyncAll } from '../../src/app/resync.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
-import { cloneDatabase } from '../support/postgresql.ts';
-import { RedisCluster } from '../support/redis-cluster.ts';
-import { RedisProcess } from '../support/redis.ts';
-
-async function newUrl(backend: string): Promise<string> {
-  if (backend === 'postgresql') {
-    const { url, drop } = await cloneDatabase();
-    onTestFinished(drop);
-    return url;
-  }
-  if (backend === 'redis') {
-    const server = await RedisProcess.start();
-    onTestFinished(() => server.remove());
-    return server.url;
-  }
-  if (backend === 'redis-cluster') {
-    const cluster = await RedisCluster.start();
-    onTestFinished(() => cluster.remove());
-    return cluster.url;
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'coffer-resync-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return `sqlite://${join(folder, 'coffer.sqlite3')}`;
-}
-
-function restore(
-  { storage }: OpenStores,
-  list: ListKey,
-  clock: number,
-  entries: readonly StoredEntry[],
-): Promise<void> {
-  return inUnit(storage.database, (transaction) => storage.writer(transaction).restore(list, { clock, entries }));
-}
+import { openDurable, restoreList } from '../support/durable-stores.ts';
 
 const entries: readonly StoredEntry[] = [
   new StoredObject('kept', 10, '{}'),
   { id: 'gone', lastModified: 20, deleted: true },
 ];
 
-describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'])('resync on %s', (backend) => {
+describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'] as const)('resync on %s', (backend) => {
   test('moves clocks and horizons of all lists on, and nothing else', async () => {
-    const settings = settingsOfUrl(await newUrl(backend));
-    const stores = await openStores(settings, systemClock);
-    onTestFinished(() => stores.close());
-    for (const database of stores.databases) await database.initializeSchema({ dryRun: false });
+    const { settings, stores } = await openDurable(backend);
     const lists = Array.from({ length: 45 }, (_, n) => ({ kind: 'record', parent: `/buckets/a/collections/${n}` }));
-    for (const [index, list] of lists.entries()) await restore(stores, list, 100 + index, entries);
+    for (const [index, list] of lists.entries()) await restoreList(stores, list, 100 + index, entries);
     const ahead: ListKey = { kind: 'group', parent: '/buckets/a' };
-    await restore(stores, ahead, 9000, entries);
+    await restoreList(stores, ahead, 9000, entries);
 
     expect(await resyncAll(settings, { now: () => 5000 })).toBe(46);
     const states = await stores.storage.reader.lists(undefined, 100);
@@ -75,12 +34,9 @@ describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'])('resync on %s'
   });
 
   test('counts lists that nobody had used yet, of buckets and collections that are there', async () => {
-    const settings = settingsOfUrl(await newUrl(backend));
-    const stores = await openStores(settings, systemClock);
-    onTestFinished(() => stores.close());
-    for (const database of stores.databases) await database.initializeSchema({ dryRun: false });
-    await restore(stores, { kind: 'bucket', parent: '' }, 100, entries);
-    await restore(stores, { kind: 'collection', parent: '/buckets/kept' }, 100, entries);
+    const { settings, stores } = await openDurable(backend);
+    await restoreList(stores, { kind: 'bucket', parent: '' }, 100, entries);
+    await restoreList(stores, { kind: 'collection', parent: '/buckets/kept' }, 100, entries);
     const expected: readonly ListKey[] = [
       { kind: 'bucket', parent: '' },
       { kind: 'collection', parent: '/buckets/kept' },
