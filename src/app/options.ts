@@ -12,13 +12,16 @@ import type { RedirectOptions } from '../http/target.ts';
 import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export function engineOptions(settings: Settings, cache: CacheBackend, clock: Clock): EngineOptions {
+export function engineOptions(
+  settings: Settings,
+  cache: CacheBackend,
+  clock: Clock,
+): Omit<EngineOptions, 'isImpossibleGroup'> {
   const [major = '1'] = settings.get('http_api_version').split('.');
   const secret = settings.get('userid_hmac_secret');
   return {
     explicitPermissions: settings.get('explicit_permissions'),
     isReadonly: settings.get('readonly'),
-    maxIdLength: settings.get('max_id_length'),
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
     paginateBy: settings.get('paginate_by'),
@@ -42,6 +45,7 @@ export function kindSettings(
 ): KindSettings & { readonly cacheSeconds: (key: string) => number | undefined } {
   const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
+    maxIdLength: settings.get('max_id_length'),
     text: (key) => settings.lookup(key),
     list: (key) => settings.lookupList(key) ?? [],
     flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
