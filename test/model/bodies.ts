@@ -1,5 +1,6 @@
 // Random bodies: attributes, members of groups, permissions, and now and then what is wrong with them.
 import fc from 'fast-check';
+import { hostileIdsNear } from '../support/hostile-ids.ts';
 import { Digits } from './numbers.ts';
 import type { Json, JsonMap } from './json.ts';
 import type { Kind } from './places.ts';
@@ -20,6 +21,11 @@ const ids: Readonly<Record<Kind, readonly string[]>> = {
 /** An id out of those of the kind, now and then one that is none. */
 export function idFor(kind: Kind, pick: number): string {
   return pick === 0 ? '-x' : ids[kind][pick % ids[kind].length]!;
+}
+
+/** The usual ids, and now and then one that is none but resembles the one given. */
+export function orHostile(near: string, usual: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 20, arbitrary: usual }, { weight: 1, arbitrary: fc.constantFrom(...hostileIdsNear(near)) });
 }
 
 /** Values of attributes. */

@@ -4,7 +4,8 @@
 import { missing, requireNone, uncached, type Expected } from './exchange.ts';
 import { lastingChanges } from './history.ts';
 import { compare } from './json.ts';
-import { isGoodId, placeOf, type Place } from './places.ts';
+import { placeOf, type Place } from './places.ts';
+import { requireGoodIds } from './refused-ids.ts';
 import { mayAll } from './rights.ts';
 import { refused, wholeOf, type Turn } from './turn.ts';
 
@@ -25,7 +26,9 @@ export function snapshotAt(path: string): Asked | undefined {
 }
 
 /** @throws Refusal */
-export function answerSnapshot({ store, person, changes }: Turn, { place, at }: Asked): Expected {
+export function answerSnapshot(turn: Turn, { place, at }: Asked): Expected {
+  const { store, person, changes } = turn;
+  requireGoodIds(turn, place);
   if (!mayAll(store, person, place, 'read')) throw refused(person);
   if (!/^\d{1,20}$/.test(at)) requireNone([['path', 'timestamp']]);
   const collection = place.collection!;
@@ -35,8 +38,7 @@ export function answerSnapshot({ store, person, changes }: Turn, { place, at }: 
     (change) => change.place.bucket === place.bucket && change.place.collection === collection,
   );
   const isKnown = isDone || known.some(({ data }) => data['collection_id'] === collection);
-  const isThere =
-    isGoodId(collection) && store.find(`/buckets/${place.bucket}/collections/${collection}`) !== undefined;
+  const isThere = store.find(`/buckets/${place.bucket}/collections/${collection}`) !== undefined;
   if (!isThere && !isKnown) throw missing(111, collection, 'collection');
   const all = Number(at) >= endOfTime ? [...store.list(place.list).live] : [];
   const data = all

@@ -63,7 +63,7 @@ const disguises: readonly ((id: string) => string)[] = [
   // Look-alikes, and what normalization would turn into the id.
   () => 'р',
   () => 'с',
-  (id) => [...id].map((letter) => String.fromCodePoint(letter.codePointAt(0)! + 0xfee0)).join(''),
+  (id) => String.fromCodePoint(id.codePointAt(0)! + 0xfee0) + id.slice(1),
   (id) => `${id}\u0301`,
   (id) => `${id}\u200b`,
   (id) => `${id}\u200d`,
