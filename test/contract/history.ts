@@ -7,6 +7,7 @@ import type { TransactionContext } from '../../src/testing/index.ts';
 import { writeAlone } from '../../src/testing/lone-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
 import { attributes } from '../core/query/arbitraries.ts';
+import { orHostile } from './hostile-texts.ts';
 import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
 
 /** One call of the contract, as a function of the reader or writer; named for the report of a failure. */
@@ -50,42 +51,54 @@ export function anyHistory(start: number): fc.Arbitrary<readonly Step[]> {
   return fc.array(step, { minLength: 1, maxLength: 10, size: 'max' });
 }
 
-const uris = fc.constantFrom(
-  '/buckets/a_b',
-  '/buckets/a_b/collections/c',
-  '/buckets/axb',
-  '/buckets/%',
-  '/buckets',
-  '',
+const uris = orHostile(
+  fc.constantFrom('/buckets/a_b', '/buckets/a_b/collections/c', '/buckets/axb', '/buckets/%', '/buckets', ''),
+  '/buckets/?',
+  '/buckets/a_b/collections/?',
+  '?',
 );
-const objectIds = fc.constantFrom(
-  '/buckets/a_b',
-  '/buckets/axb',
-  '/buckets/a_b/collections/c',
-  '/buckets/a_b/collections/c/records/a',
-  '/buckets/a_b/collections/c/records/b',
-  '/buckets/axb/collections/c/records/a',
-  '/buckets/a_b2/collections/c',
+const objectIds = orHostile(
+  fc.constantFrom(
+    '/buckets/a_b',
+    '/buckets/axb',
+    '/buckets/a_b/collections/c',
+    '/buckets/a_b/collections/c/records/a',
+    '/buckets/a_b/collections/c/records/b',
+    '/buckets/axb/collections/c/records/a',
+    '/buckets/a_b2/collections/c',
+  ),
+  '/buckets/?',
+  '/buckets/a_b/collections/?',
+  '/buckets/?/collections/c/records/a',
+  '/buckets/a_b/collections/c/records/?',
 );
-const permissions = fc.constantFrom('read', 'write', 'record:create', '__proto__');
-const principals = fc.constantFrom(
-  'zoe',
-  'tom',
-  'system.Authenticated',
-  '/buckets/a_b/groups/g',
-  '/buckets/axb/groups/g',
-  'z%',
+const permissions = orHostile(fc.constantFrom('read', 'write', 'record:create', '__proto__'));
+const principals = orHostile(
+  fc.constantFrom('zoe', 'tom', 'system.Authenticated', '/buckets/a_b/groups/g', '/buckets/axb/groups/g', 'z%'),
+  '?',
+  'z?',
+  '/buckets/?/groups/g',
+  '/buckets/a_b/groups/?',
 );
-const prefixes = fc.constantFrom('/buckets/a_b/groups/', '/buckets/', 'z', 'z_', '%');
+const prefixes = orHostile(
+  fc.constantFrom('/buckets/a_b/groups/', '/buckets/', 'z', 'z_', '%'),
+  '?',
+  '/buckets/?/groups/',
+);
 const patterns: fc.Arbitrary<readonly BoundPattern[]> = fc.array(
   fc.record({
-    pattern: fc.constantFrom(
-      '*',
-      '/buckets/*',
-      '/buckets/a_b/collections/*',
-      '/buckets/a_b/collections/c/records/*',
-      '/buckets/a_b',
-      '/*/*/*/c',
+    pattern: orHostile(
+      fc.constantFrom(
+        '*',
+        '/buckets/*',
+        '/buckets/a_b/collections/*',
+        '/buckets/a_b/collections/c/records/*',
+        '/buckets/a_b',
+        '/*/*/*/c',
+      ),
+      '?',
+      '/buckets/?',
+      '/buckets/?/collections/*',
     ),
     permission: permissions,
   }),
@@ -184,7 +197,11 @@ function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
   const deletion = fc.record({ lastModified: time, keepTombstone: fc.boolean() }, { requiredKeys: ['lastModified'] });
   const purge = fc.oneof(
     fc.record(
-      { kind: fc.constantFrom('record', 'group'), parent: fc.constantFrom(...parents), before: timestamps(start) },
+      {
+        kind: fc.constantFrom('record', 'group'),
+        parent: orHostile(fc.constantFrom(...parents), '/buckets/?'),
+        before: timestamps(start),
+      },
       { requiredKeys: [] },
     ),
     fc.record(
