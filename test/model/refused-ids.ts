@@ -1,20 +1,25 @@
 // Addresses in which an id is none that its kind accepts: no such object can exist, so neither it nor what lies below it can
 // grant anything. Callers who may do what they ask for all the same learn what is wrong with the address; others are refused.
-import { Refusal } from './exchange.ts';
+import { requireNone, type Issue } from './exchange.ts';
 import { idsOf, isGoodId, type Place } from './places.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
 import { refused, type Turn } from './turn.ts';
 
-/** @throws Refusal when an id in the address of the place is none */
-export function requireGoodIds(turn: Turn, place: Place): void {
-  if (Object.values(idsOf(place)).every(isGoodId)) return;
-  if (!mayAsk(turn, place)) throw refused(turn.person);
-  throw badPath();
+/**
+ * @param more what else is wrong with the address
+ * @throws Refusal when anything is
+ */
+export function requireGoodIds(turn: Turn, place: Place, more: readonly Issue[] = []): void {
+  const issues = [...badIds(place), ...more];
+  if (issues.length > 0 && !mayAsk(turn, place)) throw refused(turn.person);
+  requireNone(issues);
 }
 
-/** 400 for an address with an id that is none. */
-export function badPath(): Refusal {
-  return new Refusal(400, 107, [{ location: 'path', name: null }]);
+/** One issue for each id in the address that is none. */
+export function badIds(place: Place): readonly Issue[] {
+  return Object.values(idsOf(place))
+    .filter((id) => !isGoodId(id))
+    .map(() => ['path', null]);
 }
 
 function mayAsk({ store, person, ask }: Turn, place: Place): boolean {
