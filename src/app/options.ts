@@ -18,7 +18,6 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
   return {
     explicitPermissions: settings.get('explicit_permissions'),
     isReadonly: settings.get('readonly'),
-    maxIdLength: settings.get('max_id_length'),
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
     paginateBy: settings.get('paginate_by'),
@@ -42,6 +41,7 @@ export function kindSettings(
 ): KindSettings & { readonly cacheSeconds: (key: string) => number | undefined } {
   const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
+    maxIdLength: settings.get('max_id_length'),
     text: (key) => settings.lookup(key),
     list: (key) => settings.lookupList(key) ?? [],
     flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,

@@ -232,7 +232,8 @@ export async function assemble(
     observer: observation.observer,
     rateLimits,
   };
-  const servers = createServers({ settings, logger, endpoints, dispatching, running });
+  const idRules = new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
+  const servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
   let adminUrl: string | undefined;
   const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {

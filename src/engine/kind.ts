@@ -5,11 +5,12 @@ import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ErrorKey } from '../core/errors.ts';
 import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
 import type { Caller } from './caller.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
 import type { Session, Writer } from './session.ts';
 

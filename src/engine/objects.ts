@@ -4,11 +4,13 @@
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Deletion } from '../contracts/storage.ts';
+import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
+import { invalidParameters } from '../core/errors.ts';
 import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
@@ -47,6 +49,29 @@ export class Objects {
   /** All kinds, parents before children. */
   get kinds(): ReadonlyMap<string, CompiledKind> {
     return this.#kinds;
+  }
+
+  /**
+   * Returns the place with ids that come from elsewhere than a path: settings, bodies, the ids of other objects.
+   *
+   * @throws ServiceError invalidParameters when a kind does not accept its id
+   */
+  place(kind: string, texts: Readonly<Record<string, string>>): ObjectPlace {
+    const place = this.findPlace(kind, texts);
+    if (place !== undefined) return place;
+    const description = `no ${kind} can have these ids: ${JSON.stringify(texts)}`;
+    throw invalidParameters([{ location: 'path', name: null, description }]);
+  }
+
+  /** Returns the place, or `undefined` when a kind does not accept its id. */
+  findPlace(kind: string, texts: Readonly<Record<string, string>>): ObjectPlace | undefined {
+    const ids: Record<string, ObjectId> = {};
+    for (let each: CompiledKind | undefined = this.kind(kind); each !== undefined; each = each.parent) {
+      const id = each.ids.parse(texts[each.idName] ?? '');
+      if (id === undefined) return undefined;
+      ids[each.idName] = id;
+    }
+    return { kind, ids };
   }
 
   /** URI of the object. */
@@ -143,6 +168,7 @@ export class Objects {
       request,
       path: found.objectUri(ids),
       ids,
+      parameters: {},
       query: [],
       session,
       caller,

@@ -9,6 +9,7 @@ import {
   type MutableJsonObject,
 } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { isSafeId } from '../../core/objects/object-id.ts';
 import { formatAttributes, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { BrokenAnswer } from './transport.ts';
@@ -70,6 +71,7 @@ export function readEntry(value: JsonValue): StoredEntry | Unfit {
     return { id, lastModified: Number(lastModified), reason: 'its last_modified is no timestamp that can be kept' };
   }
   if (lastModified < 0) return { id, lastModified, reason: 'its last_modified is negative' };
+  if (!isSafeId(id)) return { id, lastModified, reason: 'its id holds characters that no id here may have' };
   const names = Object.keys(attributes);
   if (getKey(attributes, 'deleted') === true) {
     if (names.length === 1) return { id, lastModified, deleted: true };

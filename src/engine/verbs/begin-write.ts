@@ -4,10 +4,10 @@
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import type { ServiceError } from '../../core/errors.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
-import type { PathIds } from '../context.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
 import { canWriteAlone } from './write.ts';
 
@@ -77,7 +77,6 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const checked = check();
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
-  if (id !== undefined) requireValidId(scope, id);
   await prepare?.(checked, object);
 
   // Whether a precondition fails on what is not there depends on the clock of the list.

@@ -2,6 +2,7 @@
 // with the object as it is.
 import type { JsonValue } from '../../base/json.ts';
 import { invalidParameters } from '../../core/errors.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
 import { emptyEnvelope, parseBody, parseEnvelope, required, splitData } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
@@ -9,7 +10,8 @@ import { createdPermissions } from '../object-permissions.ts';
 import { requireOwnId } from '../ownership.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
-import { idsWith, requireValidId, type Scope } from '../scope.ts';
+import { idsWith, type Scope } from '../scope.ts';
+import { refusedId } from '../refused-id.ts';
 import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 
@@ -47,7 +49,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const written = await writeObject(scope, writer, {
     id,
-    isFresh: sentId === undefined && kind.ids.isUnique === true,
+    isFresh: sentId === undefined && kind.ids.isUnique,
     old: undefined,
     clock: state.timestamp,
     attributes,
@@ -57,10 +59,11 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   return objectResponse(scope, 201, written.object, written.permissions);
 }
 
-function requireId(scope: Scope, id: JsonValue): string {
+function requireId({ kind }: Scope, id: JsonValue): ObjectId {
   if (typeof id !== 'string') {
     throw invalidParameters([{ location: 'path', name: null, description: 'the id must be a text' }]);
   }
-  requireValidId(scope, id);
-  return id;
+  const accepted = kind.ids.parse(id);
+  if (accepted === undefined) throw invalidParameters([refusedId('path', kind.ids)]);
+  return accepted;
 }

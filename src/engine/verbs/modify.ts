@@ -76,7 +76,7 @@ async function prepare(scope: Scope, patch: Patch, object: StoredObject): Promis
     if (error instanceof ServiceError) return;
     throw error;
   }
-  await prepareWrite(scope, { id: object.id, old: object, attributes });
+  await prepareWrite(scope, { id: objectId(scope), old: object, attributes });
 }
 
 function readBehavior({ request, issues }: Context): Behavior {

@@ -8,7 +8,7 @@ import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { isWriterByGroup, presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
-import { missingObject, objectId, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 
 /** Answers with an object, or with the fields asked for. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
@@ -29,10 +29,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { fields, issues } = parseParameters(context.query, { now: context.now, use: 'object' });
   context.issues.push(...issues);
   requireNoIssues(scope);
-  if (object === undefined) {
-    requireValidId(scope, id);
-    throw missingObject(scope, id);
-  }
+  if (object === undefined) throw missingObject(scope, id);
   const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const shown = presentObject(scope, object);

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action } from '../../core/events/payload.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
@@ -16,7 +17,7 @@ import { idsWith, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
 export interface Write {
-  readonly id: string;
+  readonly id: ObjectId;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
   /** Whether the id was drawn at random for this object. */

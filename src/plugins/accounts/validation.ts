@@ -6,6 +6,7 @@ import type { Mailer } from '../../contracts/mailer.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
+import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/ownership.ts';
@@ -68,6 +69,7 @@ export class Validation {
         kind: 'account',
         id: 'validate_account',
         path: '/validate/{key}',
+        parameters: { key: plainText },
         method: 'POST',
         handle: (scope) => this.#validate(scope),
       },
@@ -87,7 +89,7 @@ export class Validation {
     const { session } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
-    const taken = await this.#options.activation.take(id, context.ids['key']!);
+    const taken = await this.#options.activation.take(id, context.parameters['key']!);
     if (taken === undefined) throw wrongKey();
     session.onAbandon(taken.giveBack);
     const writer = await session.writer();
@@ -111,7 +113,7 @@ export class Validation {
     const { addressForm } = this.#options;
     const mailContext = readMailContext(scope);
     const id = objectId(scope);
-    if (!addressForm.test(id) || !scope.kind.ids.match(id)) {
+    if (!addressForm.test(id)) {
       throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
     }
     if (await this.#mayReset(id, context.request.clientAddress)) {

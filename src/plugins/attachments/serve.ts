@@ -4,7 +4,7 @@
 import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
-import { forReading, type Endpoint } from '../../engine/endpoint.ts';
+import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
 import type { Attachments } from './attachments.ts';
@@ -19,6 +19,7 @@ export function servingEndpoint(attachments: Attachments): Endpoint {
   return {
     name: 'attachment-file',
     path: '/attachments/{*}',
+    parameters: { '*': plainText },
     isResource: false,
     operations: forReading('get_attachment_file', handle, exposes),
   };
@@ -54,19 +55,20 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
 async function findReadable({ host }: Attachments, context: Context): Promise<Link> {
-  const [bucket = '', collection = '', record = '', ...name] = (context.ids['*'] ?? '').split('/');
+  const [bucket = '', collection = '', record = '', ...name] = (context.parameters['*'] ?? '').split('/');
   const address = { bucket, collection, record };
   const location = name.join('/');
   if (location === '') throw new ServiceError('unknownPath');
-  const ids = { bucket_id: bucket, collection_id: collection, record_id: record };
+  const place = host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
+  if (place === undefined) throw new ServiceError('unknownPath');
   // Asked first, so that nobody learns from the answer which files there are.
-  await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');
+  await host.objects.requireAllowed(context, place, 'read');
   const { storage } = context.session.reader;
   const link = await findLink(storage, address);
   if (link?.location === location) return link;
   const kept = await findKeptLink(storage, address, location);
   if (kept?.kept === 'replaced' && kept.recordUri === recordUri(address)) {
-    if (await host.objects.isAllowed(context, { kind: 'collection', ids }, 'read')) return kept;
+    if (await host.objects.isAllowed(context, { kind: 'collection', ids: place.ids }, 'read')) return kept;
   }
   throw new ServiceError('unknownPath');
 }

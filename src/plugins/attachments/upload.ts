@@ -2,8 +2,9 @@
 // permissions, schema, preconditions and events are those of any other write.
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
 import { requireAllowed } from '../../engine/access.ts';
-import type { Context, PathIds } from '../../engine/context.ts';
+import type { Context } from '../../engine/context.ts';
 import type { Arrival } from '../../engine/endpoint.ts';
 import {
   RequestBody,

@@ -2,7 +2,7 @@
 // browser through the login of a provider.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { setting } from '../../settings/definition.ts';
@@ -67,7 +67,8 @@ export const openid = definePlugin({
 });
 
 function endpoint(name: string, path: string, handle: (context: Context) => Promise<ServiceResponse>): Endpoint {
-  return { name, path, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
+  const parameters = { provider: plainText };
+  return { name, path, parameters, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
 }
 
 function describeProvider({ name, parameters, known }: Provider): JsonObject {
