@@ -264,7 +264,7 @@ export const mutants = [
   {
     name: 'a file is shown to those who may not read its record',
     file: 'src/plugins/attachments/serve.ts',
-    find: "  await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');\n",
+    find: "  await host.objects.requireAllowed(context, place, 'read');\n",
     replace: '',
     backend: 'memory',
   },

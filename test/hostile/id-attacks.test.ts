@@ -13,7 +13,7 @@ import { backends, startWatched } from './service.ts';
 
 const isWhole = process.env['COFFER_HOSTILE_IDS'] === 'all';
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
-const chosen = 3000;
+const chosen = 2000;
 const atOnce = 8;
 /** Nothing else may be the answer to an address with an id that cannot exist. */
 const refusals: readonly number[] = [400, 401, 403, 404, 405, 415];
