@@ -1,6 +1,6 @@
 // Random lists, objects and queries, out of so few ids and timestamps that they meet often.
 import fc from 'fast-check';
-import type { JsonValue } from '../../src/base/json.ts';
+import { isStorableText, type JsonValue } from '../../src/base/json.ts';
 import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
 import type { Field, Filter, PageQuery, SortKey } from '../../src/core/query/ast.ts';
 import { parseField } from '../../src/core/query/fields.ts';
@@ -42,7 +42,7 @@ export interface Change {
 
 export function changeOf(start: number): fc.Arbitrary<Change> {
   return fc.record({
-    id: ids,
+    id: ids.filter(isStorableText),
     text: fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 3 }),
     lastModified: fc.option(timestamps(start), { nil: undefined }),
   });

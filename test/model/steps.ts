@@ -152,7 +152,7 @@ const withOddId = fc
   .map(([path, id]) => path.replace('?', () => id));
 const anyFile = aboutFile(
   fc
-    .oneof({ weight: 12, arbitrary: withFile }, { weight: 1, arbitrary: withOddId })
+    .oneof({ weight: 12, arbitrary: withFile }, { weight: 3, arbitrary: withOddId })
     .map((path) => path.split('/'))
     .map(([id, name, record]) => `/buckets/${id}/collections/${name}/records/${record}`),
   conditions('"{object}"'),
