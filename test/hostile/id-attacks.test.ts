@@ -1,28 +1,28 @@
 // Hostile ids in every position of every address, sent in every way: each is refused, and the objects whose ids they resemble
-// stay as they are. `COFFER_HOSTILE_IDS=all` tries all of them, COFFER_FUZZ_SEED repeats a choice.
+// stay as they are. `COFFER_HOSTILE_IDS` says how many requests are tried on each backend (2000), or `all` of them;
+// COFFER_FUZZ_SEED repeats a choice.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dumpStores } from '../app/copy/dump.ts';
-import { openDoor } from '../plugins/accounts/service.ts';
+import { accountSettings, basic, openDoor, signUp } from '../plugins/accounts/service.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
-import { hostileIdsNear } from '../support/hostile-ids.ts';
+import { encodePath, hostileIdsNear } from '../support/hostile-ids.ts';
 import { userIdOf } from '../support/signing.ts';
 import type { TestService } from '../../src/testing/index.ts';
-import { Attacks, attackService, shapes, type Attack } from './id-attacks.ts';
+import { Attacks, attackService, shapes, verbs, type Attack } from './id-attacks.ts';
 import { backends, startWatched } from './service.ts';
 
-const isWhole = process.env['COFFER_HOSTILE_IDS'] === 'all';
+const attacks = new Attacks();
+const { COFFER_HOSTILE_IDS: wanted = '2000' } = process.env;
+const isWhole = wanted === 'all';
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
-const chosen = 2000;
 const atOnce = 8;
 /** Nothing else may be the answer to an address with an id that cannot exist. */
 const refusals: readonly number[] = [400, 401, 403, 404, 405, 415];
 
-const attacks = new Attacks();
-
 function numbersToTry(): readonly number[] {
   if (isWhole) return Array.from({ length: attacks.count }, (_, number) => number);
-  return fc.sample(fc.noBias(fc.nat(attacks.count - 1)), { seed, numRuns: chosen });
+  return fc.sample(fc.noBias(fc.nat(attacks.count - 1)), { seed, numRuns: Number(wanted) });
 }
 
 describe.each(backends)('hostile ids in addresses on $name', (backend) => {
@@ -52,7 +52,7 @@ describe.each(backends)('hostile ids in addresses on $name', (backend) => {
         await folder.remove();
       }
     },
-    isWhole ? 3_600_000 : 60_000,
+    isWhole ? 7_200_000 : 60_000 + Number(wanted) * 20,
   );
 
   it('find nothing as the values of filters', async () => {
@@ -84,7 +84,39 @@ describe.each(backends)('hostile ids in addresses on $name', (backend) => {
     } finally {
       await service.close();
     }
-  });
+  }, 60_000);
+});
+
+describe.each(backends)('hostile names of accounts on $name', (backend) => {
+  it('are refused and change nothing', async () => {
+    const door = openDoor();
+    const { service, errors } = await startWatched(backend, accountSettings, [door.plugin]);
+    try {
+      expect((await signUp(service, 'p', 'password of p')).status).toBe(201);
+      const own = { Authorization: basic('p', 'password of p') };
+      const before = await service.request('GET', '/v1/accounts/p', { headers: own });
+      expect(before.status).toBe(200);
+      const dump = await dumpStores(door.stores());
+      const wrong: unknown[] = [];
+      for (const id of hostileIdsNear('p').filter(
+        (each) => each.length > 512 || !/^[a-zA-Z0-9][\w+.@-]*$/.test(each),
+      )) {
+        for (const verb of verbs) {
+          for (const headers of [own, {}]) {
+            const body = verb.startsWith('P') ? { body: { data: { password: 'another' } } } : {};
+            const { status } = await service.request(verb, `/v1${encodePath(`/accounts/${id}`)}`, { headers, ...body });
+            if (!refusals.includes(status)) wrong.push([verb, id, status]);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      expect(errors).toEqual([]);
+      expect(await dumpStores(door.stores())).toEqual(dump);
+      expect((await service.request('GET', '/v1/accounts/p', { headers: own })).text).toBe(before.text);
+    } finally {
+      await service.close();
+    }
+  }, 60_000);
 });
 
 describe('the attack', () => {
