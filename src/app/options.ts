@@ -12,7 +12,11 @@ import type { RedirectOptions } from '../http/target.ts';
 import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export function engineOptions(settings: Settings, cache: CacheBackend, clock: Clock): EngineOptions {
+export function engineOptions(
+  settings: Settings,
+  cache: CacheBackend,
+  clock: Clock,
+): Omit<EngineOptions, 'isImpossibleGroup'> {
   const [major = '1'] = settings.get('http_api_version').split('.');
   const secret = settings.get('userid_hmac_secret');
   return {

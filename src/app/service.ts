@@ -10,6 +10,7 @@ import { Subscribers } from '../engine/events/subscriber.ts';
 import { withAddedPermissions } from '../engine/kind.ts';
 import { Objects } from '../engine/objects.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
+import type { EngineOptions } from '../engine/scope.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import { Cors } from '../http/cors.ts';
@@ -33,7 +34,7 @@ import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { prepareSchemas } from './schemas.ts';
-import { createServers, publicEndpoints } from './servers.ts';
+import { createServers, publicEndpoints, type Servers } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
 import { untilReachable, type Patience } from './waiting.ts';
 
@@ -115,7 +116,10 @@ export async function assemble(
   observation: Observation,
 ): Promise<Service> {
   const { cache } = backends;
-  const engine = engineOptions(settings, cache, clock);
+  const engine: EngineOptions = {
+    ...engineOptions(settings, cache, clock),
+    isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
+  };
   const { versionPrefix } = engine;
   const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
   // Plugins are made before the kinds, some of which are theirs.
@@ -233,11 +237,12 @@ export async function assemble(
     rateLimits,
   };
   const idRules = new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
-  const servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
+  let servers: Servers;
   let adminUrl: string | undefined;
   const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
+    servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
     await listeners.start();
   } catch (error) {
     await stop();

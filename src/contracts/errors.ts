@@ -1,5 +1,6 @@
 // The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
 
+import { isStorableText } from '../base/json.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
 /** Base of everything a backend throws on purpose. */
@@ -61,4 +62,20 @@ export class TransactionConflict extends BackendError {
     super(message, options);
     this.lists = lists;
   }
+}
+
+/**
+ * A text that no backend can store: it holds a null character or a lone surrogate. 400 on the wire. A method that would
+ * store such a text, in whichever argument, throws this, at the latest when the unit of work commits. Every other method
+ * throws this or finds nothing; none ever takes it for another text.
+ */
+export class UnstorableText extends BackendError {
+  constructor(options?: ErrorOptions) {
+    super('null characters and lone surrogates cannot be stored', options);
+  }
+}
+
+/** @throws UnstorableText */
+export function requireStorable(text: string): void {
+  if (!isStorableText(text)) throw new UnstorableText();
 }

@@ -7,6 +7,7 @@ import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { invalidParameters } from '../core/errors.ts';
+import { createUriParser, objectTemplate, type ObjectAddress } from '../core/objects/uris.ts';
 import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -33,6 +34,8 @@ export interface ObjectPlace {
 export class Objects {
   readonly #kinds: ReadonlyMap<string, CompiledKind>;
   readonly #options: EngineOptions;
+  /** Made when it is first used, for the kinds come later than this. */
+  #parseUri: ReturnType<typeof createUriParser> | undefined;
 
   constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
     this.#kinds = kinds;
@@ -72,6 +75,29 @@ export class Objects {
       ids[each.idName] = id;
     }
     return { kind, ids };
+  }
+
+  /** Returns the object that a URI names, or `undefined` when no object can have that URI. */
+  findByUri(uri: string): ObjectPlace | undefined {
+    const address = this.#parse(uri);
+    return address === undefined ? undefined : this.findPlace(address.kind, address.ids);
+  }
+
+  /** Whether the text has the form of a group's URI, with ids that no group can have: a principal that nobody ever is. */
+  isImpossibleGroup(principal: string): boolean {
+    if (!principal.startsWith('/')) return false;
+    const address = this.#parse(principal);
+    return address?.kind === 'group' && this.findPlace(address.kind, address.ids) === undefined;
+  }
+
+  #parse(uri: string): ObjectAddress | undefined {
+    this.#parseUri ??= createUriParser(
+      Array.from(
+        this.#kinds.values(),
+        ({ name, declaration }) => [name, objectTemplate(name, declaration.path)] as const,
+      ),
+    );
+    return this.#parseUri(uri);
   }
 
   /** URI of the object. */

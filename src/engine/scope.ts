@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly maxPrincipals: number;
   /** Longest JSON text that the attributes of an object may have. */
   readonly maxObjectChars: number;
+  /** Whether a principal has the form of a group's URI, with ids that no group can have. */
+  readonly isImpossibleGroup: (principal: string) => boolean;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;

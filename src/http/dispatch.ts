@@ -2,7 +2,7 @@
 // handler (redirects, end of service, read-only mode, preflight, method, media types, identity), run the handler,
 // add the headers every answer carries. A batch comes through here once for each entry.
 import type { Clock } from '../base/clock.ts';
-import { TransactionConflict } from '../contracts/errors.ts';
+import { TransactionConflict, UnstorableText } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
@@ -96,7 +96,8 @@ export class Dispatcher {
       // The outer request is run again as a whole.
       if (error instanceof TransactionConflict) throw error;
       response = errorResponse(error, request.id, errors, logger);
-      if (response.status === 409) outer.session.doom();
+      // What a backend refused halfway is undone as a whole.
+      if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);

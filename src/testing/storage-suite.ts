@@ -1,6 +1,7 @@
 // The storage contract as cases. A backend that passes them all may be used by the service.
 import { bulkCases } from './storage/bulk.ts';
 import { filterCases } from './storage/filters.ts';
+import { hostileTextCases } from './storage/hostile.ts';
 import { horizonCases } from './storage/horizon.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
@@ -19,4 +20,5 @@ export const storageCases: readonly StorageCase[] = [
   ...horizonCases,
   ...severalCases,
   ...restoringCases,
+  ...hostileTextCases,
 ];

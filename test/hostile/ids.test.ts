@@ -218,6 +218,23 @@ describe.each(backends)('hostile ids on $name', (backend) => {
     expect((await send(undefined, 'GET', '/buckets/default/collections/c%00')).status).toBe(401);
   });
 
+  it('refuses to grant anything to a group whose URI no group can have', async () => {
+    for (const group of [
+      '/buckets/p\n/groups/c',
+      '/buckets/p/groups/..',
+      '/buckets/p/groups/c c',
+      '/buckets/é/groups/c',
+    ]) {
+      const body = { permissions: { read: [group] } };
+      for (const method of ['PUT', 'PATCH']) {
+        const { status } = await send('ann', method, '/buckets/p/collections/c', { body });
+        expect(status, group).toBe(400);
+      }
+    }
+    const body = { permissions: { read: ['/buckets/p/groups/later', '/teams/a b', 'p\n'] } };
+    expect((await send('ann', 'PATCH', '/buckets/p/collections/c', { body })).status).toBe(200);
+  });
+
   it('refuses a posted id that the kind does not accept', async () => {
     for (const id of ['a\u0000', 'a/b', '', '..', 'a\n', '\ud800', 'a'.repeat(600)]) {
       const { status } = await send('ann', 'POST', '/buckets/p/collections/c/records', { body: { data: { id } } });

@@ -2,7 +2,6 @@
 // text from the database to the file and back, which is cut apart and not parsed anew.
 import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
 import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
-import { isSafeId } from '../../core/objects/object-id.ts';
 import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 
 /** Version of the format; another one is refused. */
@@ -129,7 +128,6 @@ function parseEntryLine(line: string): StoredEntry {
   if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('no entry');
   const quoted = line.slice(start, idEnd + 1);
   const id = quoted.includes('\\') ? String(parseText(quoted)) : quoted.slice(1, -1);
-  if (!isSafeId(id)) throw new BrokenLine('an id that no object may have');
   const lastModified = Number(line.slice(timeStart, timeEnd));
   if (!isTimestamp(lastModified)) throw new BrokenLine('no timestamp');
   if (line.startsWith(deletedEnd, timeEnd) && line.length === timeEnd + deletedEnd.length) {

@@ -1,5 +1,5 @@
 // Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
-import { BackendError, BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
@@ -51,6 +51,9 @@ const mistakes: readonly string[] = ['08P01', '25P01', '25P02', '54001', '54011'
 /** Lost races: running the unit of work again from its start helps. */
 const conflicts: readonly string[] = ['40001', '40003', '40P01', '23505'];
 
+/** Text that the server has no characters for, such as an escaped null character in JSON. */
+const unstorable: readonly string[] = ['22021', '22P05'];
+
 /** The server ended the session, or told so before it did. */
 const sessionEnds: readonly string[] = ['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P05'];
 const socketErrors: readonly string[] = ['ECONNRESET', 'EPIPE'];
@@ -94,6 +97,7 @@ export function translateError(error: unknown, backend: BackendName): Error {
     return unavailable(backend, describe(error), error);
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
+  if (unstorable.includes(code)) return new UnstorableText({ cause: error });
   const meaning = mistakes.includes(code) ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
   return meaning === undefined ? error : unavailable(backend, meaning, error);
 }

@@ -1,6 +1,7 @@
 // JSON text that `jsonb` can read. Its numbers are exact decimals with at most 16,383 digits after the point, and what
 // goes beyond is only approximated; everything else is as it was sent.
 import { formatJson, type JsonValue } from '../../base/json.ts';
+import { refusedByServer } from './connection.ts';
 
 const maxFraction = 16_383;
 // A cheap look first: a long run of digits, or an exponent that may be too far down.
@@ -18,7 +19,14 @@ export function findJsonbText(text: string): string | undefined {
 /** A value of a query as JSON text that `jsonb` can read. */
 export function jsonbText(value: JsonValue): string {
   const text = formatJson(value);
-  return findJsonbText(text) ?? text;
+  return holdsUnstorable(text) ? refusedByServer : (findJsonbText(text) ?? text);
+}
+
+const unstorable = /\\u(?:0000|d[89a-f])/i;
+
+/** Whether JSON text holds an escaped null character or lone surrogate; an escaped backslash begins no escape. */
+function holdsUnstorable(text: string): boolean {
+  return unstorable.test(text) && unstorable.test(text.replaceAll('\\\\', ''));
 }
 
 function approximate(token: string): string {

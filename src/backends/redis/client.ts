@@ -1,7 +1,7 @@
 // The only file that knows the driver: one connection for a server, or one for each node of a cluster, over which all
 // commands travel pipelined. Nothing waits for longer than the timeout, and nothing is ever sent twice unasked.
 import { Cluster, Redis } from 'ioredis';
-import { BackendUnavailable } from '../../contracts/errors.ts';
+import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { RedisAddress } from '../../settings/redis-url.ts';
 import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';
@@ -56,22 +56,38 @@ export class RedisClient {
   }
 
   /** One command. The keys must belong to one slot. */
-  call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+  async call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    requireStorableArguments(args);
     return this.#send(backend, () => this.#redis.call(command, [...args]));
   }
 
   /** A command that only reads: it is sent again when the connection breaks under it. */
   async read(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    requireStorableArguments(args);
     return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
   }
 
   /** A script. Commands sent before are executed before it, and those sent later after it. */
-  run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  async run(
+    backend: BackendName,
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
+    requireStorableArguments(keys);
+    requireStorableArguments(args);
     return this.#send(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
   }
 
   /** A script that only reads: it is sent again when the connection breaks under it. */
-  query(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  async query(
+    backend: BackendName,
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
+    requireStorableArguments(keys);
+    requireStorableArguments(args);
     return this.#sendTwice(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
   }
 
@@ -155,6 +171,15 @@ export class RedisClient {
     }
     this.#waiting++;
   }
+}
+
+/**
+ * Refuses what would be another key or value on the server, where lone surrogates become U+FFFD, or on other backends.
+ *
+ * @throws UnstorableText before anything is sent
+ */
+function requireStorableArguments(args: readonly Argument[]): void {
+  for (const argument of args) if (typeof argument === 'string') requireStorable(argument);
 }
 
 /** The driver puts the command with its arguments beside an error, but neither data nor passwords belong into a log. */

@@ -1,4 +1,5 @@
 // The writing half of the permission contract: every call is noted in the unit of work and applied at its commit.
+import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
@@ -78,11 +79,20 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     return this.#unit.permissions;
   }
 
+  /** Texts are checked as they come: a commit may take several steps, of which none may be refused. */
   #note(change: EntryChange): void {
+    for (const text of textsIn(change)) requireStorable(text);
     this.log().entries.push(change);
   }
 
   #noteMembership(change: MembershipChange): void {
+    for (const text of Object.values(change)) requireStorable(text);
     this.log().memberships.push(change);
   }
+}
+
+function textsIn(change: EntryChange): readonly string[] {
+  if (change.kind !== 'replace') return Object.values(change);
+  const { objectId, permissions } = change;
+  return [objectId, ...Object.keys(permissions), ...Object.values(permissions).flat()];
 }

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { requireStorable } from '../../contracts/errors.ts';
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
@@ -104,13 +105,23 @@ export class Connection {
     this.#driver.exec(sql);
   }
 
-  /** The first row as a tuple, `undefined` when there is none. */
+  /**
+   * The first row as a tuple, `undefined` when there is none.
+   *
+   * @throws UnstorableText
+   */
   get<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): Row | undefined {
+    requireFaithful(parameters);
     return this.#prepare(sql).get(...parameters) as Row | undefined;
   }
 
-  /** All rows as tuples. */
+  /**
+   * All rows as tuples.
+   *
+   * @throws UnstorableText
+   */
   all<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): readonly Row[] {
+    requireFaithful(parameters);
     return this.#prepare(sql).all(...parameters) as Row[];
   }
 
@@ -128,8 +139,13 @@ export class Connection {
     }
   }
 
-  /** Runs a statement for its effect; returns how many rows changed. */
+  /**
+   * Runs a statement for its effect; returns how many rows changed.
+   *
+   * @throws UnstorableText
+   */
   run(sql: string, ...parameters: readonly SqlValue[]): number {
+    requireFaithful(parameters);
     return this.#prepare(sql).run(...parameters).changes;
   }
 
@@ -169,6 +185,19 @@ export class Connection {
       this.#statements.delete(oldest!);
     }
     return statement;
+  }
+}
+
+/**
+ * Refuses what the driver would bind as something else: it cuts text at a null character, replaces lone surrogates by
+ * U+FFFD, and binds NaN as NULL. A key that is bound as another one reads and changes what belongs to others.
+ *
+ * @throws UnstorableText
+ */
+function requireFaithful(parameters: readonly SqlValue[]): void {
+  for (const value of parameters) {
+    if (typeof value === 'string') requireStorable(value);
+    else if (Number.isNaN(value)) throw new TypeError('NaN cannot be bound');
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
-import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
+import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
@@ -70,7 +70,7 @@ export class LoneWrites {
       await unit.rollback();
       // Each of them is done again by itself, so that none fails for the fault of another.
       const told =
-        error instanceof BackendError
+        error instanceof BackendError && (together.length === 1 || !(error instanceof UnstorableText))
           ? error
           : new TransactionConflict('SQLite: the write has failed', { cause: error });
       for (const { reject } of together) reject(told);

@@ -71,6 +71,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);
+    requirePossiblePrincipals(changes, stored, options);
   }
   const isFresh = write.isFresh === true;
   if (writer === undefined) {
@@ -122,6 +123,21 @@ function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissi
     if (most === 0 || length <= most || length <= (stored[name]?.length ?? 0)) continue;
     const description = `${length} principals are more than ${most}: groups hold many with one entry`;
     throw invalidParameters([{ location: 'body', name: `permissions.${name}`, description }]);
+  }
+}
+
+/** Entries that were brought from elsewhere may stay as they are. */
+function requirePossiblePrincipals(
+  changes: ObjectPermissions,
+  stored: ObjectPermissions,
+  { isImpossibleGroup }: Scope['options'],
+): void {
+  for (const name of Object.keys(changes)) {
+    for (const principal of changes[name]!) {
+      if (!isImpossibleGroup(principal) || stored[name]?.includes(principal) === true) continue;
+      const description = `no group can have the URI ${JSON.stringify(principal.slice(0, 100))}`;
+      throw invalidParameters([{ location: 'body', name: `permissions.${name}`, description }]);
+    }
   }
 }
 

@@ -64,6 +64,10 @@ export const history = definePlugin({
       capabilities: {
         history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
       },
+      start() {
+        const wrong = places.find((uri) => objects.findByUri(uri) === undefined);
+        if (wrong !== undefined) throw new Error(`history.exclude_resources: no object can have the URI ${wrong}.`);
+      },
       subscribers: [
         {
           name: 'history',
