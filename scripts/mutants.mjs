@@ -1,5 +1,6 @@
 // Faults to be planted in copies of the source: each is a small change that makes the service wrong in one way, and that
-// the tests have to notice. `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
+// the tests have to notice: the model, or where its requests cannot get that far, the tests that the fault names.
+// `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
 
 /**
  * @typedef {{
@@ -8,7 +9,10 @@
  *   find: string,
  *   replace: string,
  *   backend: 'memory' | 'sqlite',
- * }} Mutant `name` says what is wrong; `find` stands exactly once in the file; `backend` is where it shows
+ *   tests?: string,
+ *   only?: string,
+ * }} Mutant `name` says what is wrong; `find` stands exactly once in the file; `backend` is where it shows; `tests` is the file of
+ *   the tests that notice it, by default the model, and `only` a pattern of their names
  */
 
 /** @type {readonly Mutant[]} */
@@ -260,7 +264,7 @@ export const mutants = [
   {
     name: 'a file is shown to those who may not read its record',
     file: 'src/plugins/attachments/serve.ts',
-    find: "  await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');\n",
+    find: "  await host.objects.requireAllowed(context, place, 'read');\n",
     replace: '',
     backend: 'memory',
   },
@@ -355,6 +359,106 @@ export const mutants = [
     file: 'src/plugins/history/snapshot-endpoint.ts',
     find: 'session.changes.filter(({ kind }) => recordedKinds.includes(kind))',
     replace: 'session.changes.filter(() => false)',
+    backend: 'memory',
+  },
+
+  // Ids
+  {
+    name: 'any text in a path is an id',
+    file: 'src/http/path-rules.ts',
+    find: 'const id = part.ids.parse(text);',
+    replace: 'const id = text;',
+    backend: 'sqlite',
+  },
+  {
+    name: 'the rule of a kind accepts any id',
+    file: 'src/core/objects/object-id.ts',
+    find: "text !== '' && text.length <= limit && accepts(text) ?",
+    replace: "text !== '' ?",
+    backend: 'memory',
+  },
+  {
+    name: 'ids have no longest length',
+    file: 'src/core/objects/object-id.ts',
+    find: "text !== '' && text.length <= limit && accepts(text) ?",
+    replace: "text !== '' && accepts(text) ?",
+    backend: 'memory',
+  },
+  {
+    name: 'ids that are refused are left out, and the request goes on',
+    file: 'src/http/dispatch.ts',
+    find: 'if (refused !== undefined) {',
+    replace: 'if (refused !== undefined && endpoint.isResource === false) {',
+    backend: 'memory',
+  },
+  {
+    name: 'nobody looks at ids below an alias',
+    file: 'src/http/dispatch.ts',
+    find: 'return { route, below: path, request, prepare };',
+    replace: 'return { route: { ...route, refused: undefined }, below: path, request, prepare };',
+    backend: 'memory',
+  },
+  {
+    name: 'strangers learn what is wrong with an address',
+    file: 'src/http/dispatch.ts',
+    find: 'if (alias === undefined) await operation.requireAccess?.(context);',
+    replace: '',
+    backend: 'memory',
+  },
+  {
+    name: 'an address with a refused id is refused to all alike',
+    file: 'src/engine/access.ts',
+    find: 'for (const rule of rules) if (await isGranted(rule, caller, session.reader, ids)) return;',
+    replace: '',
+    backend: 'memory',
+  },
+  {
+    name: 'to create is not enough to learn what is wrong with an id',
+    file: 'src/engine/resource-endpoints.ts',
+    find: '...serve(replaceObject, write, create)',
+    replace: '...serve(replaceObject, write)',
+    backend: 'memory',
+  },
+  {
+    name: 'a personal bucket is made for an address with a refused id',
+    file: 'src/http/dispatch.ts',
+    find: 'if (refused !== undefined) {',
+    replace: 'if (refused !== undefined) {\n      await served.prepare?.();',
+    backend: 'memory',
+  },
+  {
+    name: 'a form is received for a record that cannot be',
+    file: 'src/http/dispatch.ts',
+    find: 'if (receive !== undefined && refused === undefined) {',
+    replace: 'if (receive !== undefined) {',
+    backend: 'memory',
+  },
+  {
+    name: 'the addresses of files are not looked at',
+    file: 'src/engine/endpoint.ts',
+    find: String.raw`accepts: (text) => !/[\p{Cc}\p{Cs}]/u.test(text),`,
+    replace: 'accepts: () => true,',
+    backend: 'memory',
+  },
+  {
+    name: 'any text is an instant',
+    file: 'src/plugins/history/snapshot-endpoint.ts',
+    find: String.raw`accepts: (text) => /^\d{1,20}$/.test(text),`,
+    replace: 'accepts: () => true,',
+    backend: 'memory',
+  },
+  {
+    name: 'the ids of objects in other places are not looked at',
+    file: 'src/engine/objects.ts',
+    find: "const id = each.ids.parse(texts[each.idName] ?? '');",
+    replace: "const id = texts[each.idName] ?? '';",
+    backend: 'memory',
+  },
+  {
+    name: 'POST takes any id',
+    file: 'src/engine/verbs/create.ts',
+    find: 'const accepted = kind.ids.parse(id);',
+    replace: 'const accepted = id;',
     backend: 'memory',
   },
 ];
