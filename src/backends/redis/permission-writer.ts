@@ -31,7 +31,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   }
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#note({ kind: 'grant', objectId, permission, principal });
+    this.#note({ kind: 'grant', objectId, permission, principals: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
@@ -47,7 +47,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   ): Promise<void> {
     for (const { objectId, permissions } of entries) {
       for (const [permission, principals] of Object.entries(permissions)) {
-        for (const principal of principals) this.#note({ kind: 'grant', objectId, permission, principal });
+        if (principals.length > 0) this.#note({ kind: 'grant', objectId, permission, principals });
       }
     }
   }
