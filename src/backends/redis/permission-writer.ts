@@ -32,7 +32,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   }
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#note({ kind: 'grant', objectId, permission, principal });
+    this.#note({ kind: 'grant', objectId, permission, principals: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
@@ -48,7 +48,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   ): Promise<void> {
     for (const { objectId, permissions } of entries) {
       for (const [permission, principals] of Object.entries(permissions)) {
-        for (const principal of principals) this.#note({ kind: 'grant', objectId, permission, principal });
+        if (principals.length > 0) this.#note({ kind: 'grant', objectId, permission, principals });
       }
     }
   }
@@ -92,7 +92,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
 }
 
 function textsIn(change: EntryChange): readonly string[] {
-  if (change.kind !== 'replace') return Object.values(change);
+  if (change.kind !== 'replace') return Object.values(change).flat();
   const { objectId, permissions } = change;
   return [objectId, ...Object.keys(permissions), ...Object.values(permissions).flat()];
 }
