@@ -8,6 +8,7 @@ import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } fr
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
+import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
 import { LogFile } from './log-file.ts';
 import { LoneWrites } from './lone-writes.ts';
@@ -59,6 +60,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
   const writer = translating('storage', () => new Connection({ path, synchronous: ofCommits }));
   try {
     requireKnownSchema(writer, databaseMigrations, path);
+    const damage = new Damage();
+    const failed = (error: unknown): void => damage.note(error);
     const snapshots = translating(
       'storage',
       () =>
@@ -66,6 +69,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
           open: () => new Connection({ path, synchronous, readOnly: true }),
           writer,
           memory: new Memory(memoryBytes, options.mostPrincipals),
+          failed,
         }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
@@ -73,10 +77,11 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       done: () => checkpoints.look(writer),
       flush: log && (() => flush(log, snapshots)),
       settled: (changes) => snapshots.release(changes),
+      failed,
     });
     const thread = new CheckpointThread(path, synchronous);
     const checkpoints = new Checkpoints({ thread, writer, queue, snapshots, frames: options.checkpointFrames });
-    return createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints });
+    return createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints, damage });
   } catch (error) {
     writer.close();
     throw error;
@@ -100,9 +105,10 @@ interface Parts {
   readonly snapshots: Snapshots;
   readonly queue: WriterQueue;
   readonly checkpoints: Checkpoints;
+  readonly damage: Damage;
 }
 
-function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
+function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints, damage }: Parts): SqliteDatabase {
   const reaper = new Reaper(queue, checkpoints);
   const loneWrites = new LoneWrites(queue, clock);
   const reaping = new Background(
@@ -159,6 +165,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     begin: ({ userId } = {}) => queue.begin({ userId }),
     writeAlone: (write) => loneWrites.write(write),
     poolState: () => queue.state,
+    findDamage: () => damage.found,
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
