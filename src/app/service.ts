@@ -27,11 +27,13 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
 import { createListeners } from './listeners.ts';
 import { openMailer } from './mail.ts';
+import { protectDataFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
+import { findExposure } from './risks.ts';
 import { prepareSchemas } from './schemas.ts';
 import { createServers, publicEndpoints } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
@@ -74,6 +76,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
   settings.check(tablesOf(plugins), familiesOf(plugins));
+  for (const warning of [...findExposure(settings), ...(await protectDataFiles(settings))]) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
@@ -93,7 +96,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 /** Backends whose schemas are those that this version knows. */
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
-  const backends = await openBackends(settings, clock);
+  const backends = await openBackends(settings, clock, { isServing: true });
   try {
     await prepareSchemas(backends);
     return backends;

@@ -105,6 +105,11 @@ export interface Database {
    * `undefined`: none so far. Absent: the database looks after that itself.
    */
   findDamage?(): BackendUnavailable | undefined;
+  /**
+   * Looks for damage in everything that it keeps; returns a line for each fault. May take long, and keep others waiting.
+   * Absent: the database has tools of its own.
+   */
+  checkIntegrity?(): Promise<readonly string[]>;
   /** Lets go of files and connections, after open transactions have ended. */
   close(): Promise<void>;
 }
