@@ -2,12 +2,12 @@
 // its own next to the database: it ends with the process, however that ends, and holds across containers that share the
 // file, where process ids say nothing.
 import { randomUUID } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { realpathSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import process from 'node:process';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import { isBusy, translating } from './errors.ts';
+import { isBusy, isDamage, translating } from './errors.ts';
 import { createPrivateFile } from './file-access.ts';
 
 /** How long a process that is writing its number is waited for. */
@@ -41,10 +41,22 @@ export function takeProcessLock(path: string): () => void {
 }
 
 function lockFile(file: string): DatabaseSyncInstance {
+  try {
+    return openLock(file);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    // Nothing in it has to last, so it is written without flushes, and a loss of power may leave anything there.
+    rmSync(`${file}-lock`, { force: true });
+    return openLock(file);
+  }
+}
+
+function openLock(file: string): DatabaseSyncInstance {
   const path = `${file}-lock`;
   createPrivateFile(path);
   const lock = new DatabaseSync(path, { timeout: timeoutMs, returnArrays: true });
   try {
+    lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
     const token = randomUUID();
     // Writing down who has the lock ends it for a moment, in which another process may come.
     for (;;) {
