@@ -60,6 +60,6 @@ export class PostgresqlFaults {
       failure === 'session ends'
         ? 'SELECT pg_terminate_backend(pg_backend_pid())'
         : `DO $$ BEGIN RAISE EXCEPTION 'maintenance' USING ERRCODE = '${failure.code}'; END $$`;
-    return { ...query, ...{ name: undefined, values: [] }, text };
+    return Object.assign({}, query, { name: undefined, values: [], text });
   }
 }

@@ -36,6 +36,8 @@ export function takeProcessLock(path: string): () => void {
   return () => {
     if (--own.users > 0) return;
     held.delete(file);
+    // The driver keeps a connection open until its statements are collected as garbage, and with it an open transaction.
+    own.lock.exec('ROLLBACK');
     own.lock.close();
   };
 }
@@ -70,6 +72,7 @@ function openLock(file: string): DatabaseSyncInstance {
     }
   } catch (error) {
     const refusal = isBusy(error) ? refusalBy(lock, file) : error;
+    if (lock.isTransaction) lock.exec('ROLLBACK');
     lock.close();
     throw refusal;
   }

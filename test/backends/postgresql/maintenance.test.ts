@@ -53,8 +53,11 @@ describe('a database under maintenance', () => {
       await administer(() => `ALTER DATABASE ${from} RENAME TO ${to}`);
     };
     await rename(name, `${name}_away`);
-    const statuses = await doWork(client, 'during').finally(() => rename(`${name}_away`, name));
-    expect(new Set(statuses)).toEqual(new Set([503]));
+    try {
+      expect(new Set(await doWork(client, 'during'))).toEqual(new Set([503]));
+    } finally {
+      await rename(`${name}_away`, name);
+    }
     expect(await doWork(client, 'after-rename')).toEqual(soundWork());
   });
 });
