@@ -24,6 +24,8 @@ export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
 }
 
+const bytesPerMegabyte = 1_048_576;
+
 const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 type BuiltIn = (typeof builtIn)[number];
 
@@ -44,11 +46,14 @@ export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #postgresql: PostgresqlOpener;
+  readonly #isServing: boolean;
   readonly #opened = new Map<string, Promise<BackendParts>>();
 
-  constructor(settings: Settings, clock: Clock) {
+  /** @param options.isServing whether requests will be served from them, which only one process may do where that is the rule */
+  constructor(settings: Settings, clock: Clock, { isServing = false }: { readonly isServing?: boolean } = {}) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#isServing = isServing;
     this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
@@ -85,12 +90,34 @@ export class BackendOpener {
       case 'memory':
         return openMemory(this.#clock);
       case 'sqlite':
-        return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
+        return this.#openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)));
       case 'postgresql':
         return this.#postgresql.openDatabase(kind);
       case 'redis':
         return openRedis(kind, this.#settings, this.#clock);
     }
+  }
+
+  async #openSqlite(path: string): Promise<OpenDatabase> {
+    const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
+    const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
+    const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
+    const settings = this.#settings;
+    const isReadonly = settings.get('readonly');
+    const database = openSqliteDatabase({
+      path,
+      clock: this.#clock,
+      synchronous: settings.get('sqlite_synchronous'),
+      memoryBytes: settings.get('sqlite_memory_mb') * bytesPerMegabyte,
+      maxCheckedBytes: settings.get('sqlite_start_check_mb') * bytesPerMegabyte,
+      isReadonly,
+      isExclusive: this.#isServing && !isReadonly && !settings.get('sqlite_allow_several_processes'),
+    });
+    return {
+      database,
+      storage: () => createSqliteStorage(database),
+      permission: () => createSqlitePermission(database),
+    };
   }
 
   /** What tells one database from another. */
@@ -152,10 +179,15 @@ function requirePart<T>(part: (() => T) | undefined, setting: string, name: stri
 /**
  * Opens what the settings name.
  *
+ * @param options.isServing as for `BackendOpener`
  * @throws Error when there is no storage, or a backend cannot be opened
  */
-export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
-  const opener = new BackendOpener(settings, clock);
+export async function openBackends(
+  settings: Settings,
+  clock: Clock,
+  options: { readonly isServing?: boolean } = {},
+): Promise<OpenBackends> {
+  const opener = new BackendOpener(settings, clock, options);
   return closingOnFailure(opener, async () => {
     const stores = await openWith(opener, settings);
     const cache = await opener.openCache(settings.get('cache_backend'));
@@ -248,24 +280,8 @@ export async function openMemoryCache(settings: Settings, clock: Clock): Promise
   });
 }
 
-async function openSqlite(path: string, settings: Settings, clock: Clock): Promise<OpenDatabase> {
-  const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
-  const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
-  const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
-  const database = openSqliteDatabase({
-    path,
-    clock,
-    synchronous: settings.get('sqlite_synchronous'),
-    memoryBytes: settings.get('sqlite_memory_mb') * 1_048_576,
-  });
-  return {
-    database,
-    storage: () => createSqliteStorage(database),
-    permission: () => createSqlitePermission(database),
-  };
-}
-
 async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
   const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
-  return open({ path, clock, prefix: settings.get('cache_prefix') });
+  const maxCheckedBytes = settings.get('sqlite_start_check_mb') * bytesPerMegabyte;
+  return open({ path, clock, prefix: settings.get('cache_prefix'), maxCheckedBytes });
 }

@@ -28,11 +28,13 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
 import { createListeners } from './listeners.ts';
 import { openMailer } from './mail.ts';
+import { protectDataFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
+import { findExposure } from './risks.ts';
 import { prepareSchemas } from './schemas.ts';
 import { createServers, publicEndpoints, type Servers } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
@@ -75,6 +77,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
   settings.check(tablesOf(plugins), familiesOf(plugins));
+  for (const warning of [...findExposure(settings), ...(await protectDataFiles(settings))]) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
@@ -94,7 +97,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 /** Backends whose schemas are those that this version knows. */
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
-  const backends = await openBackends(settings, clock);
+  const backends = await openBackends(settings, clock, { isServing: true });
   try {
     await prepareSchemas(backends);
     return backends;

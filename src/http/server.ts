@@ -58,6 +58,8 @@ export function createServer(options: ServerOptions): HttpServer {
         server.once('error', reject);
         server.listen({ host, port }, () => {
           server.off('error', reject);
+          // Without a listener a connection that cannot be accepted, for want of memory, would end the process.
+          server.on('error', (err) => options.runner.logger.warn({ err }, 'A connection could not be accepted'));
           resolve();
         });
       });

@@ -6,6 +6,8 @@ import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Connection } from './connection.ts';
 import { isBusy, translateError, translating } from './errors.ts';
+import { requireWritable } from './file-access.ts';
+import { findFaults, requireSound } from './integrity.ts';
 import { applyNextMigration, cacheMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { rangeOfPrefix } from '../sql/text-range.ts';
 
@@ -17,6 +19,8 @@ export interface SqliteCacheOptions {
   readonly prefix?: string;
   /** How long to keep asking while another process writes. */
   readonly busyTimeoutMs?: number;
+  /** Larger files are not checked completely; default 0. */
+  readonly maxCheckedBytes?: number;
 }
 
 /** Writes after which a few expired values are deleted. */
@@ -32,13 +36,15 @@ export function cachePathFor(databasePath: string): string {
 /**
  * Opens a cache file. A value survives restarts, and crashes of the process; loss of power may take the last ones.
  *
- * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
+ * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
  */
 export function openSqliteCache(options: SqliteCacheOptions): CacheBackend {
   const path = cachePathFor(options.path);
+  requireWritable(path, 'cache');
   // Without an fsync for each commit; the file stays consistent all the same.
   const connection = translating('cache', () => new Connection({ path, synchronous: 'NORMAL' }));
   try {
+    translating('cache', () => requireSound(connection, path, options.maxCheckedBytes ?? 0, 'cache'));
     requireKnownSchema(connection, cacheMigrations, path);
   } catch (error) {
     connection.close();
@@ -147,6 +153,10 @@ class SqliteCache implements CacheBackend {
       if (line !== undefined) done.push(line);
     }
     return done;
+  }
+
+  checkIntegrity(): Promise<readonly string[]> {
+    return this.#run(findFaults);
   }
 
   async close(): Promise<void> {

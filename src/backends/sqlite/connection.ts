@@ -1,13 +1,14 @@
 // One connection to a database file: statements prepared once, rows as tuples, and the one SQL function through which
-// a statement asks the query evaluator. The only file, with `errors.ts` and `checkpoint-thread.ts`, that knows the driver.
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+// a statement asks the query evaluator. The only file, with `errors.ts`, `process-lock.ts` and `checkpoint-thread.ts`, that
+// knows the driver.
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
 import { requireStorable } from '../../contracts/errors.ts';
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
 import { isBusy } from './errors.ts';
+import { createPrivateFile } from './file-access.ts';
 
 export type SqlValue = string | number | null;
 
@@ -15,6 +16,8 @@ export interface ConnectionOptions {
   readonly path: string;
   /** Whether the connection refuses to write. */
   readonly readOnly?: boolean;
+  /** Whether the file lies on a disk that cannot be written and is changed by nobody, so that there are no locks either. */
+  readonly isImmutable?: boolean;
   readonly synchronous: Synchronous;
 }
 
@@ -33,9 +36,9 @@ export class Connection {
   #filters: readonly Filter[] = [];
 
   /** Opens the file, which is created with its folder when it does not exist. */
-  constructor({ path, readOnly = false, synchronous }: ConnectionOptions) {
-    mkdirSync(dirname(path), { recursive: true });
-    this.#driver = new DatabaseSync(path, {
+  constructor({ path, readOnly = false, isImmutable = false, synchronous }: ConnectionOptions) {
+    if (!isImmutable) createPrivateFile(path);
+    this.#driver = new DatabaseSync(isImmutable ? `${pathToFileURL(path).href}?immutable=1` : path, {
       // Another process may be creating or recovering the file; nobody is being served yet, so blocking is fine.
       timeout: openTimeoutMs,
       enableForeignKeyConstraints: false,
@@ -43,15 +46,17 @@ export class Connection {
       defensive: true,
     });
     try {
-      this.#configure(readOnly, synchronous);
+      this.#configure(readOnly, isImmutable, synchronous);
     } catch (error) {
       this.#driver.close();
       throw error;
     }
   }
 
-  #configure(readOnly: boolean, synchronous: Synchronous): void {
-    if (this.get<[string]>('PRAGMA journal_mode')?.[0] !== 'wal') this.#switchToWal();
+  #configure(readOnly: boolean, isImmutable: boolean, synchronous: Synchronous): void {
+    // Reads the header, so that what is no database is refused here.
+    const mode = this.get<[string]>('PRAGMA journal_mode')?.[0];
+    if (mode !== 'wal' && !isImmutable) this.#switchToWal();
     const settings = [
       `synchronous = ${synchronous}`,
       `query_only = ${readOnly ? 'ON' : 'OFF'}`,

@@ -1,6 +1,6 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoiceOr, integer, list, matching, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoiceOr, flag, integer, list, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
 const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
@@ -73,6 +73,16 @@ export const backendSettings = {
     integer({ min: 0 }),
     'Megabytes, about, of what was read last from SQLite that are kept to answer the same again without asking it; 0: none. What changes is read again, whoever changes it.',
     { default: 32 },
+  ),
+  sqlite_allow_several_processes: setting(
+    flag(),
+    'Whether several processes may serve one SQLite file at the same time. When false, the second one does not start.',
+    { default: false },
+  ),
+  sqlite_start_check_mb: setting(
+    integer({ min: 0 }),
+    'Maximum size in megabytes of a SQLite file of which all pages are checked for damage at each start; 0 means none. Of larger files the start checks the header and the schema, and `coffer check` everything.',
+    { default: 64 },
   ),
   sqlite_synchronous: setting(
     choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
