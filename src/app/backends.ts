@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { BackendContext, BackendParts, CacheContext, DatabaseContext } from '../contracts/backend-module.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Database } from '../contracts/database.ts';
+import type { SecurityState, SecurityStateLimits } from '../contracts/security-state.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
@@ -22,6 +23,7 @@ export interface OpenStores extends Stores {
 
 export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
+  readonly securityState: SecurityState;
 }
 
 const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
@@ -121,6 +123,15 @@ export class BackendOpener {
     return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
   }
 
+  /** Opens the store of security state, in the database of the storage unless the settings say otherwise. */
+  async openSecurityState(): Promise<SecurityState> {
+    const name = this.#settings.get('storage_backend');
+    const limits = securityStateLimits(this.#settings);
+    const isInStorage = this.#settings.get('security_state_backend') === 'storage' && name !== undefined;
+    const ofStorage = isInStorage ? (await this.open(name, 'storage')).securityState?.(limits) : undefined;
+    return ofStorage ?? openMemorySecurityState(this.#settings, this.#clock);
+  }
+
   /** Those that could be opened. */
   async databases(): Promise<readonly Database[]> {
     const outcomes = await Promise.allSettled(this.#opened.values());
@@ -158,12 +169,15 @@ export async function openBackends(settings: Settings, clock: Clock): Promise<Op
   const opener = new BackendOpener(settings, clock);
   return closingOnFailure(opener, async () => {
     const stores = await openWith(opener, settings);
-    const cache = await opener.openCache(settings.get('cache_backend'));
+    const securityState = await opener.openSecurityState();
+    const cache = await closingOnError(securityState, () => opener.openCache(settings.get('cache_backend')));
     return {
       ...stores,
       cache,
+      securityState,
       async close() {
         await cache.close();
+        await securityState.close();
         await stores.close();
       },
     };
@@ -185,6 +199,15 @@ async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>
     return await open();
   } catch (error) {
     for (const database of await opener.databases()) await database.close();
+    throw error;
+  }
+}
+
+async function closingOnError<T>(opened: Pick<SecurityState, 'close'>, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    await opened.close();
     throw error;
   }
 }
@@ -231,12 +254,26 @@ export async function openMemory(clock: Clock): Promise<OpenDatabase> {
   const { createMemoryDatabase } = await import('../backends/memory/database.ts');
   const { createMemoryStorage } = await import('../backends/memory/storage.ts');
   const { createMemoryPermission } = await import('../backends/memory/permission.ts');
+  const { createMemorySecurityState } = await import('../backends/memory/security-state.ts');
   const database = createMemoryDatabase({ clock });
   return {
     database,
     storage: () => createMemoryStorage(database),
     permission: () => createMemoryPermission(database),
+    securityState: (limits) => createMemorySecurityState({ ...limits, clock }),
   };
+}
+
+function securityStateLimits(settings: Settings): SecurityStateLimits {
+  return {
+    maxEntries: settings.get('security_state_max_entries'),
+    maxEntriesPerRequester: settings.get('security_state_max_entries_per_requester'),
+  };
+}
+
+export async function openMemorySecurityState(settings: Settings, clock: Clock): Promise<SecurityState> {
+  const { createMemorySecurityState } = await import('../backends/memory/security-state.ts');
+  return createMemorySecurityState({ ...securityStateLimits(settings), clock });
 }
 
 export async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
@@ -252,6 +289,7 @@ async function openSqlite(path: string, settings: Settings, clock: Clock): Promi
   const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
   const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
   const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
+  const { openSqliteSecurityState } = await import('../backends/sqlite/security-state.ts');
   const database = openSqliteDatabase({
     path,
     clock,
@@ -262,6 +300,7 @@ async function openSqlite(path: string, settings: Settings, clock: Clock): Promi
     database,
     storage: () => createSqliteStorage(database),
     permission: () => createSqlitePermission(database),
+    securityState: (limits) => openSqliteSecurityState({ ...limits, path, clock }),
   };
 }
 

@@ -114,8 +114,8 @@ export async function assemble(
   backends: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
-  const { cache } = backends;
-  const engine = engineOptions(settings, cache, clock);
+  const { cache, securityState } = backends;
+  const engine = engineOptions(settings, securityState, clock);
   const { versionPrefix } = engine;
   const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
   // Plugins are made before the kinds, some of which are theirs.
@@ -126,6 +126,7 @@ export async function assemble(
     settings,
     stores: backends,
     cache,
+    securityState,
     clock,
     logger,
     mailer,
