@@ -18,6 +18,11 @@ export interface SecurityEntry extends SecurityKey {
   readonly requester: string | undefined;
   /** Maximum number of live entries of the requester for the purpose, where it is below the configured one. */
   readonly maxPerRequester?: number;
+  /**
+   * Whether `maxEntries` does not apply, because something else limits the entries of the purpose, such as the number of
+   * accounts. Absent: it applies.
+   */
+  readonly isBoundElsewhere?: boolean;
 }
 
 export interface SecurityStateLimits {
@@ -28,7 +33,8 @@ export interface SecurityStateLimits {
 }
 
 /** An entry that was taken out, with what is needed to put it back. */
-export interface TakenEntry extends SecurityEntry {
+export interface TakenEntry extends SecurityKey {
+  readonly requester: string | undefined;
   readonly value: string;
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;

@@ -199,6 +199,13 @@ const limits: readonly SecurityStateCase[] = [
       await state.put({ ...entry('a', 'r'), purpose: 'other' }, 'v', 60);
     },
   ),
+  stateCase('entries that something else limits have room in a full purpose, within their share', async ({ state }) => {
+    await fill(state);
+    const bound = { isBoundElsewhere: true };
+    for (let n = 0; n < 4; n++) await state.put({ ...entry(`a${n}`, 'r'), ...bound }, 'v', 60);
+    await assert.rejects(state.put({ ...entry('b', 'r'), ...bound }, 'v', 60), isFull('requester'));
+    await assert.rejects(state.put(entry('b', 'other'), 'v', 60), isFull('purpose'));
+  }),
   stateCase('keys with live entries are usable while the purpose and the share are full', async ({ state }) => {
     for (let n = 0; n < 3; n++) await state.put(entry(`a${n}`, 'r'), 'v', 60);
     await state.increment(entry('count', 'r'), window);

@@ -380,15 +380,15 @@ describe('a service without http_host', () => {
     [{ Host: '192.168.1.1' }],
     [{ 'X-Forwarded-Host': 'evil.example' }],
     [{ Forwarded: 'host=evil.example;proto=https' }],
-  ])('refuses logins that come by %j, whatever their callback', async (headers) => {
+  ])('refuses logins that come by %j, whatever their callback', async (headers: Record<string, string>) => {
     const [host = ''] = Object.values(headers);
     for (const address of [`http://${host}/`, 'https://evil.example/', 'https://admin.example.org/', callback]) {
-      const { status, body, headers: answered } = await ask(headers as Record<string, string>, address);
+      const { status, body, headers: answered } = await ask(headers, address);
       expect([status, body]).toMatchObject([400, { details: [{ location: 'header', name: 'Host' }] }]);
       expect([answered['location'], answered['set-cookie']]).toEqual([undefined, undefined]);
     }
     const ended = await service.request('GET', '/v1/openid/other/token?code=c&state=ab', {
-      headers: headers as Record<string, string>,
+      headers,
     });
     expect(ended.status).toBe(400);
   });

@@ -156,14 +156,15 @@ class MemorySecurityState implements SecurityState {
   }
 
   #insert(entry: SecurityEntry, value: string | number, ttlSeconds: number): void {
-    const { purpose, requester, maxPerRequester = Infinity } = entry;
+    const { purpose, requester, maxPerRequester = Infinity, isBoundElsewhere = false } = entry;
     const partition = this.#partition(entry);
     partition.removeExpired(this.#clock.now());
     const share = Math.min(maxPerRequester, this.#limits.maxEntriesPerRequester);
     if (requester !== undefined && partition.countOf(requester) >= share) {
       throw new SecurityStateFull(purpose, 'requester', ttlSeconds);
     }
-    if (partition.entries.size >= this.#limits.maxEntries) throw new SecurityStateFull(purpose, 'purpose', ttlSeconds);
+    const isFull = !isBoundElsewhere && partition.entries.size >= this.#limits.maxEntries;
+    if (isFull) throw new SecurityStateFull(purpose, 'purpose', ttlSeconds);
     this.#set(entry, { requester, value, expiresAt: this.#expiry(ttlSeconds) });
   }
 

@@ -183,11 +183,12 @@ class RedisSecurityState implements SecurityState {
     limit = 0,
   ): Promise<number | undefined> {
     const { clock, maxEntries, maxEntriesPerRequester } = this.#options;
-    const { purpose, requester = '', maxPerRequester = Infinity } = entry;
+    const { purpose, requester = '', maxPerRequester = Infinity, isBoundElsewhere = false } = entry;
+    const most = isBoundElsewhere ? Number.MAX_SAFE_INTEGER : maxEntries;
     const share = Math.min(maxPerRequester, maxEntriesPerRequester);
     for (;;) {
       const expiresAt = clock.now() + Math.ceil(ttlSeconds * 1000);
-      const args = [requester, value, expiresAt, maxEntries, share, action, limit];
+      const args = [requester, value, expiresAt, most, share, action, limit];
       const [outcome, found] = (await this.#run(insertScript, entry, args)) as [string, string?];
       if (outcome === 'done') return undefined;
       if (outcome === 'live') return Number(found);

@@ -158,13 +158,14 @@ export class SqlSecurityState implements SecurityState {
     [value, ttlSeconds]: readonly [value: string, ttlSeconds: number],
     ...more: readonly number[]
   ): Promise<{ readonly expiresAt: number } | undefined> {
-    const { purpose, key, requester = null, maxPerRequester = Infinity } = entry;
+    const { purpose, key, requester = null, maxPerRequester = Infinity, isBoundElsewhere = false } = entry;
+    const maxEntries = isBoundElsewhere ? Number.MAX_SAFE_INTEGER : this.#limits.maxEntries;
     const share = Math.min(maxPerRequester, this.#limits.maxEntriesPerRequester);
     if (++this.#inserts % insertsPerPurge === 0) await this.#purge(purpose);
     for (;;) {
       const now = this.#clock.now();
       const times = [now + ttlSeconds * 1000, now];
-      const values = [purpose, key, requester, value, ...times, this.#limits.maxEntries, share, ...more];
+      const values = [purpose, key, requester, value, ...times, maxEntries, share, ...more];
       if ((await this.#table.run(statement, values)).length > 0) return undefined;
       const live = await this.#find(entry);
       if (live !== undefined) return live;

@@ -32,7 +32,9 @@ export class OneTimeCodes {
   async issue(id: string, requester: string | undefined): Promise<string> {
     const code = randomUUID();
     const key = this.#key(id);
-    await this.#state.put({ purpose: this.#purpose, key, requester }, digest(key, code), this.#ttlSeconds);
+    // An account has one code of a purpose at most.
+    const entry = { purpose: this.#purpose, key, requester, isBoundElsewhere: true };
+    await this.#state.put(entry, digest(key, code), this.#ttlSeconds);
     return code;
   }
 

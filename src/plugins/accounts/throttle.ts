@@ -96,7 +96,7 @@ export class Throttle {
     const place = address === undefined ? undefined : addressGroup(address);
     if (isKnown) {
       const key = this.#key('pair', `${place} ${id}`);
-      const entry = { purpose: 'known-login', key, requester: this.#key('owner', id) };
+      const entry = { purpose: 'known-login', key, requester: this.#key('owner', id), isBoundElsewhere: true };
       return failuresPerAccount > 0 ? [{ entry, limit: failuresPerAccount }] : [];
     }
     const requester = requesterOf(address);
@@ -107,13 +107,14 @@ export class Throttle {
       .map(({ key, limit }) => ({ entry: { purpose: 'login', key, requester }, limit }));
   }
 
-  /** Known addresses are the share of the account: only its owner can add to them. */
+  /** Known addresses are the share of the account: only its owner can add to them, and strangers cannot use up room. */
   #knownAddress(id: string, place: string): SecurityEntry {
     return {
       purpose: 'known-address',
       key: this.#key('familiar', `${place} ${id}`),
       requester: this.#key('owner', id),
       maxPerRequester: this.#options.knownAddressesPerAccount,
+      isBoundElsewhere: true,
     };
   }
 

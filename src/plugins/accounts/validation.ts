@@ -2,7 +2,7 @@
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
-import type { SecurityState } from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
@@ -116,10 +116,15 @@ export class Validation {
     if (!addressForm.test(id) || !scope.kind.ids.match(id)) {
       throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
     }
-    if (await this.#mayReset(id, context.request.clientAddress)) {
+    const { clientAddress } = context.request;
+    const requester = requesterOf(clientAddress);
+    const limit = this.#options.resetRequestsPerAddressPerHour;
+    if (
+      clientAddress === undefined ||
+      (await this.#mayCount(`by ${addressGroup(clientAddress)}`, limit, { requester }))
+    ) {
       const { session } = context;
       session.afterCommit(() => {
-        const requester = requesterOf(context.request.clientAddress);
         setImmediate(() => void this.#mailPassword(session, list, { id, mailContext, requester }));
       });
     }
@@ -128,10 +133,13 @@ export class Validation {
 
   /** Sends a temporary password, if there is such an account. */
   async #mailPassword(session: Session, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
-    const { temporary, logger } = this.#options;
+    const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
       const account = await session.reader.storage.get(list, id);
       if (account === undefined) return;
+      // Counted for accounts alone: names that strangers make up must not use up the room for counters.
+      const ofAccount = { requester: undefined, isBoundElsewhere: true };
+      if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
       const password = await temporary.issue(id, requester);
       this.#post('reset', id, { ...account.attributes, ...mailContext }, { 'reset-password': password });
     } catch (error) {
@@ -139,20 +147,16 @@ export class Validation {
     }
   }
 
-  /** Counts requests by their sender, then mails by their recipient. What cannot be counted sends no mail. */
-  async #mayReset(id: string, address: string | undefined): Promise<boolean> {
-    const { securityState, secret, resetMailsPerHour, resetRequestsPerAddressPerHour } = this.#options;
-    const requester = requesterOf(address);
-    const mayCount = async (of: string, limit: number): Promise<boolean> => {
-      const key = digest(secret, `accounts:mails:${of}`);
-      const options = { limit, ttlSeconds: anHour };
-      return (await securityState.increment({ purpose: 'reset-mail', key, requester }, options)) === undefined;
-    };
+  /** Whether one more may be counted in this hour. What cannot be counted sends no mail. */
+  async #mayCount(
+    of: string,
+    limit: number,
+    more: Pick<SecurityEntry, 'requester' | 'isBoundElsewhere'>,
+  ): Promise<boolean> {
+    const { securityState, secret } = this.#options;
+    const entry = { purpose: 'reset-mail', key: digest(secret, `accounts:mails:${of}`), ...more };
     try {
-      if (address !== undefined && !(await mayCount(`by ${addressGroup(address)}`, resetRequestsPerAddressPerHour))) {
-        return false;
-      }
-      return await mayCount(`to ${id}`, resetMailsPerHour);
+      return (await securityState.increment(entry, { limit, ttlSeconds: anHour })) === undefined;
     } catch (error) {
       if (error instanceof SecurityStateFull) return false;
       throw error;
