@@ -71,7 +71,7 @@ export const backendSettings = {
   ),
   security_state_max_entries: setting(
     integer({ min: 100 }),
-    'Maximum number of live entries of security state per purpose. New entries beyond it are refused; live ones are never dropped.',
+    'Maximum number of live entries of security state per purpose. New entries beyond it are refused; live ones are never dropped. Purposes of which an account has a few entries at most are exempt.',
     { default: 100_000 },
   ),
   security_state_max_entries_per_requester: setting(
