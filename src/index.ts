@@ -61,12 +61,20 @@ export type {
   PermissionReader,
   PermissionWriter,
 } from './contracts/permission.ts';
+export type {
+  SecurityEntry,
+  SecurityKey,
+  SecurityState,
+  SecurityStateLimits,
+  TakenEntry,
+} from './contracts/security-state.ts';
 export type { Deletion, LockedState, Page, StorageBackend, StorageReader, StorageWriter } from './contracts/storage.ts';
 export {
   BackendError,
   BackendUnavailable,
   IntegrityError,
   ReadonlyError,
+  SecurityStateFull,
   TransactionConflict,
   UnicityError,
 } from './contracts/errors.ts';

@@ -10,7 +10,7 @@ import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import { SettingsError } from '../settings/problems.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendOpener, openMemory, openMemoryCache, type OpenBackends } from './backends.ts';
+import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState, type OpenBackends } from './backends.ts';
 import { describeExposedFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { Observation } from './observation.ts';
@@ -66,6 +66,7 @@ async function inMemory(settings: Settings): Promise<OpenBackends> {
     storage: storage(),
     permission: hasPermissions ? permission() : noPermissionBackend(database),
     cache: await openMemoryCache(settings, systemClock),
+    securityState: await openMemorySecurityState(settings, systemClock),
     databases: [database],
     hasPermissions,
     close: () => database.close(),

@@ -31,15 +31,16 @@ export async function migrate(settings: Settings, options: { readonly dryRun: bo
   }
   const backends = await openBackends(settings, systemClock);
   try {
-    const steps = [...(await backends.cache.initializeSchema(options))];
-    for (const database of backends.databases) steps.push(...(await database.initializeSchema(options)));
+    const steps: string[] = [];
+    const { cache, securityState, databases } = backends;
+    for (const store of [cache, securityState, ...databases]) steps.push(...(await store.initializeSchema(options)));
     return steps;
   } finally {
     await backends.close();
   }
 }
 
-/** Empties the cache. */
+/** Empties the cache. Security state stays: emptying a cache must not reset limits on failed logins. */
 export async function flushCache(settings: Settings): Promise<void> {
   await withBackends(settings, ({ cache }) => cache.flush());
 }

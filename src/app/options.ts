@@ -3,9 +3,10 @@ import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
-import type { CacheBackend } from '../contracts/cache.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import type { KindSettings } from '../engine/compiled-kind.ts';
 import type { EngineOptions } from '../engine/scope.ts';
+import { requesterOf } from '../http/address-group.ts';
 import type { ErrorOptions } from '../http/errors.ts';
 import type { ServerOptions } from '../http/server.ts';
 import type { RedirectOptions } from '../http/target.ts';
@@ -14,7 +15,7 @@ import type { Settings } from '../settings/settings.ts';
 
 export function engineOptions(
   settings: Settings,
-  cache: CacheBackend,
+  securityState: SecurityState,
   clock: Clock,
 ): Omit<EngineOptions, 'isImpossibleGroup'> {
   const [major = '1'] = settings.get('http_api_version').split('.');
@@ -34,7 +35,8 @@ export function engineOptions(
     tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
     documentationUrl: settings.get('project_docs'),
     versionPrefix: `${settings.get('path_prefix')}/v${major}`,
-    cache,
+    securityState,
+    requesterOf,
     clock,
   };
 }

@@ -118,9 +118,9 @@ export async function assemble(
   backends: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
-  const { cache } = backends;
+  const { cache, securityState } = backends;
   const engine: EngineOptions = {
-    ...engineOptions(settings, cache, clock),
+    ...engineOptions(settings, securityState, clock),
     isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
   };
   const { versionPrefix } = engine;
@@ -133,6 +133,7 @@ export async function assemble(
     settings,
     stores: backends,
     cache,
+    securityState,
     clock,
     logger,
     mailer,

@@ -50,6 +50,24 @@ export class BackendUnavailable extends BackendError {
   }
 }
 
+/** The store of security state refuses a new entry: 429 on the wire for the requester's own share, 503 for the purpose. */
+export class SecurityStateFull extends BackendError {
+  readonly scope: 'requester' | 'purpose';
+  readonly retryAfterSeconds: number;
+
+  /** @param ttlSeconds time to live of the entry that was refused */
+  constructor(purpose: string, scope: SecurityStateFull['scope'], ttlSeconds: number) {
+    super(
+      scope === 'requester'
+        ? `the requester has as many live entries for ${purpose} as security_state_max_entries_per_requester allows`
+        : `there are as many live entries for ${purpose} as security_state_max_entries allows`,
+    );
+    this.scope = scope;
+    // Other entries may expire long before this one would have.
+    this.retryAfterSeconds = Math.max(1, Math.min(60, Math.ceil(ttlSeconds)));
+  }
+}
+
 /** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
 export class TransactionConflict extends BackendError {
   /** Lists that the unit had locked or waited for. Locked in one order from the start, they cannot be fought over again. */

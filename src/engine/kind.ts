@@ -28,6 +28,8 @@ export interface PendingWrite {
   readonly old: StoredObject | undefined;
   readonly writer: Viewer;
   readonly session: Session;
+  /** As in `ServiceRequest`. */
+  readonly clientAddress: string | undefined;
 }
 
 /** Somebody who looks at an object, or writes it. */

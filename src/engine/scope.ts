@@ -1,8 +1,8 @@
 // What one resource operation works on: the kind, the request, and the options of the service. With the few checks
 // that every verb shares.
 import type { Clock } from '../base/clock.ts';
-import type { CacheBackend } from '../contracts/cache.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
@@ -34,7 +34,9 @@ export interface EngineOptions {
   readonly documentationUrl: string;
   /** `/v1` */
   readonly versionPrefix: string;
-  readonly cache: CacheBackend;
+  readonly securityState: SecurityState;
+  /** Whose share of the security state a request from this address uses up. */
+  readonly requesterOf: (address: string | undefined) => string | undefined;
   readonly clock: Clock;
 }
 

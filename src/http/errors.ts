@@ -5,6 +5,7 @@ import {
   BackendUnavailable,
   IntegrityError,
   ReadonlyError,
+  SecurityStateFull,
   UnstorableText,
 } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -56,6 +57,12 @@ function asServiceError(error: unknown): ServiceError {
   if (error instanceof ReadonlyError) return unavailable(error.message, error);
   if (error instanceof BackendUnavailable) {
     return unavailable(`The service is temporarily unavailable (${error.backend}: ${reasonOf(error)}).`, error);
+  }
+  if (error instanceof SecurityStateFull && error.scope === 'requester') {
+    return new ServiceError('clientAtCapacity', {
+      headers: { 'Retry-After': String(error.retryAfterSeconds) },
+      cause: error,
+    });
   }
   if (error instanceof BackendError)
     return unavailable(`The service is temporarily unavailable (${error.name}).`, error);

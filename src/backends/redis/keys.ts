@@ -75,6 +75,11 @@ export class Keys {
     return `{${this.root}~0}schema`;
   }
 
+  /** A key of the security state, all of which lies in one slot. */
+  security(name: string): string {
+    return `{${this.root}~security}${name}`;
+  }
+
   /** Tag of the registry that knows a parent, or a principal. */
   shard(text: string): string {
     const end = endOfBucket(text);

@@ -54,8 +54,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
   const last = deletions.at(-1);
   if (more && last !== undefined) {
-    const nonce = newNonce();
-    await options.cache.set(nonceKey(nonce), true, options.tokenValiditySeconds);
+    const nonce = await issueNonce(scope);
     const offset = (query.token?.offset ?? 0) + deletions.length;
     const next = { sort, limit, position: positionOf(last.old, sort), offset };
     headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
@@ -64,14 +63,25 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   return { status: 200, headers, body };
 }
 
-/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
-async function consumeNonce({ context, options }: Scope, nonce: string): Promise<void> {
-  const { cache, tokenValiditySeconds } = options;
-  const key = nonceKey(nonce);
-  if ((await cache.delete(key)) === undefined) throw staleToken();
-  context.session.onAbandon(() => cache.set(key, true, tokenValiditySeconds));
+const purpose = 'list-deletion';
+
+/** @throws SecurityStateFull when the address of the client has too many deletions under way */
+async function issueNonce({ context, options }: Scope): Promise<string> {
+  const { securityState, tokenValiditySeconds, requesterOf } = options;
+  const key = newNonce();
+  const requester = requesterOf(context.request.clientAddress);
+  await securityState.put({ purpose, key, requester }, issued, tokenValiditySeconds);
+  context.session.onAbandon(() => securityState.remove({ purpose, key }));
+  return key;
 }
 
-function nonceKey(nonce: string): string {
-  return `deletion-page:${nonce}`;
+const issued = '1';
+/** A token may hold any text. */
+const nonceForm = /^[\w-]{1,100}$/;
+
+/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
+async function consumeNonce({ context, options }: Scope, key: string): Promise<void> {
+  const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, issued) : undefined;
+  if (taken === undefined) throw staleToken();
+  context.session.onAbandon(() => options.securityState.restore(taken));
 }

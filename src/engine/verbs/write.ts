@@ -201,6 +201,7 @@ function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 
     old,
     writer: viewerOf(scope),
     session: context.session,
+    clientAddress: context.request.clientAddress,
   };
 }
 

@@ -1,8 +1,9 @@
 // Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
-import type { CacheBackend } from '../../contracts/cache.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
+import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+import { SecurityStateFull } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
@@ -15,9 +16,10 @@ import { timestampHeaders } from '../../engine/respond.ts';
 import type { Session } from '../../engine/session.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
-import { digest, type OneTimeTexts } from './account-cache.ts';
-import { addressGroup } from '../../http/address-group.ts';
+import { addressGroup, requesterOf } from '../../http/address-group.ts';
+import { digest } from './account-cache.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
+import type { OneTimeCodes } from './one-time-codes.ts';
 
 export interface ValidationOptions {
   readonly addressForm: RegExp;
@@ -25,9 +27,9 @@ export interface ValidationOptions {
   readonly templates: Readonly<Record<'activation' | 'confirmation' | 'reset', MailTemplate>>;
   readonly resetMailsPerHour: number;
   readonly resetRequestsPerAddressPerHour: number;
-  readonly activation: OneTimeTexts;
-  readonly temporary: OneTimeTexts;
-  readonly cache: CacheBackend;
+  readonly activation: OneTimeCodes;
+  readonly temporary: OneTimeCodes;
+  readonly securityState: SecurityState;
   readonly secret: string;
   readonly mailer: Mailer;
   readonly logger: Logger;
@@ -55,9 +57,9 @@ export class Validation {
   }
 
   /** Sends the key of a new account, once the account is known to be there. */
-  async begin({ id, session }: PendingWrite, attributes: JsonObject): Promise<void> {
+  async begin({ id, session, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
-    const key = await activation.issue(id);
+    const key = await activation.issue(id, requesterOf(clientAddress));
     session.onAbandon(() => activation.revoke(id));
     session.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
@@ -116,40 +118,51 @@ export class Validation {
     if (!addressForm.test(id)) {
       throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
     }
-    if (await this.#mayReset(id, context.request.clientAddress)) {
+    const { clientAddress } = context.request;
+    const requester = requesterOf(clientAddress);
+    const limit = this.#options.resetRequestsPerAddressPerHour;
+    if (
+      clientAddress === undefined ||
+      (await this.#mayCount(`by ${addressGroup(clientAddress)}`, limit, { requester }))
+    ) {
       const { session } = context;
       session.afterCommit(() => {
-        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext }));
+        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext, requester }));
       });
     }
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
   }
 
   /** Sends a temporary password, if there is such an account. */
-  async #mailPassword(
-    session: Session,
-    list: ListKey,
-    { id, mailContext }: { readonly id: string; readonly mailContext: JsonObject },
-  ): Promise<void> {
-    const { temporary, logger } = this.#options;
+  async #mailPassword(session: Session, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
+    const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
       const account = await session.reader.storage.get(list, id);
       if (account === undefined) return;
-      const password = await temporary.issue(id);
+      // Counted for accounts alone: names that strangers make up must not use up the room for counters.
+      const ofAccount = { requester: undefined, isBoundElsewhere: true };
+      if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
+      const password = await temporary.issue(id, requester);
       this.#post('reset', id, { ...account.attributes, ...mailContext }, { 'reset-password': password });
     } catch (error) {
       logger.error({ err: error }, 'A temporary password could not be sent');
     }
   }
 
-  /** Counts requests by their sender, then mails by their recipient. */
-  async #mayReset(id: string, address: string | undefined): Promise<boolean> {
-    const { cache, secret, resetMailsPerHour, resetRequestsPerAddressPerHour } = this.#options;
-    const count = (key: string): Promise<number> => cache.increment(digest(secret, `accounts:mails:${key}`), 1, anHour);
-    if (address !== undefined && (await count(`by ${addressGroup(address)}`)) > resetRequestsPerAddressPerHour) {
-      return false;
+  /** Whether one more may be counted in this hour. What cannot be counted sends no mail. */
+  async #mayCount(
+    of: string,
+    limit: number,
+    more: Pick<SecurityEntry, 'requester' | 'isBoundElsewhere'>,
+  ): Promise<boolean> {
+    const { securityState, secret } = this.#options;
+    const entry = { purpose: 'reset-mail', key: digest(secret, `accounts:mails:${of}`), ...more };
+    try {
+      return (await securityState.increment(entry, { limit, ttlSeconds: anHour })) === undefined;
+    } catch (error) {
+      if (error instanceof SecurityStateFull) return false;
+      throw error;
     }
-    return (await count(`to ${id}`)) <= resetMailsPerHour;
   }
 
   #post(
@@ -168,6 +181,12 @@ export class Validation {
       text: fillTemplate(body, placeholders),
     });
   }
+}
+
+interface ResetRequest {
+  readonly id: string;
+  readonly mailContext: JsonObject;
+  readonly requester: string | undefined;
 }
 
 function wrongKey(): ServiceError {

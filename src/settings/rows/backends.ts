@@ -64,6 +64,21 @@ export const backendSettings = {
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
   }),
+  security_state_backend: setting(
+    choice('storage', 'memory'),
+    'Place of the security state: failed logins, activation keys, temporary passwords, known addresses. `storage` is the database of the objects (with SQLite, a file beside it); `memory` is for read-only services on a standby, and loses the state with the process.',
+    { default: 'storage' },
+  ),
+  security_state_max_entries: setting(
+    integer({ min: 100 }),
+    'Maximum number of live entries of security state per purpose. New entries beyond it are refused; live ones are never dropped. Purposes of which an account has a few entries at most are exempt.',
+    { default: 100_000 },
+  ),
+  security_state_max_entries_per_requester: setting(
+    integer({ min: 10 }),
+    'Maximum number of live entries of security state per purpose that one network address may cause; IPv6 addresses count by their first 64 bits. Further requests that need one get 429.',
+    { default: 1000 },
+  ),
   redis_prefix: setting(
     matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
     'Text before the names of all keys in Redis. Services that share a server need different ones.',
