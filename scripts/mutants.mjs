@@ -1,6 +1,7 @@
 // Faults to be planted in copies of the source: each is a small change that makes the service wrong in one way, and that
 // the tests have to notice: the model, or where its requests cannot get that far, the tests that the fault names.
 // `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
+import { idMutants } from './id-mutants.mjs';
 
 /**
  * @typedef {{
@@ -17,6 +18,8 @@
 
 /** @type {readonly Mutant[]} */
 export const mutants = [
+  ...idMutants,
+
   // Permissions
   {
     name: 'who may read a list may change what is in it',
@@ -227,7 +230,7 @@ export const mutants = [
   {
     name: 'a batch with a conflict keeps its other entries',
     file: 'src/http/dispatch.ts',
-    find: 'if (response.status === 409) outer.session.doom();',
+    find: 'if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();',
     replace: '',
     backend: 'memory',
   },
@@ -359,106 +362,6 @@ export const mutants = [
     file: 'src/plugins/history/snapshot-endpoint.ts',
     find: 'session.changes.filter(({ kind }) => recordedKinds.includes(kind))',
     replace: 'session.changes.filter(() => false)',
-    backend: 'memory',
-  },
-
-  // Ids
-  {
-    name: 'any text in a path is an id',
-    file: 'src/http/path-rules.ts',
-    find: 'const id = part.ids.parse(text);',
-    replace: 'const id = text;',
-    backend: 'sqlite',
-  },
-  {
-    name: 'the rule of a kind accepts any id',
-    file: 'src/core/objects/object-id.ts',
-    find: "text !== '' && text.length <= limit && accepts(text) ?",
-    replace: "text !== '' ?",
-    backend: 'memory',
-  },
-  {
-    name: 'ids have no longest length',
-    file: 'src/core/objects/object-id.ts',
-    find: "text !== '' && text.length <= limit && accepts(text) ?",
-    replace: "text !== '' && accepts(text) ?",
-    backend: 'memory',
-  },
-  {
-    name: 'ids that are refused are left out, and the request goes on',
-    file: 'src/http/dispatch.ts',
-    find: 'if (refused !== undefined) {',
-    replace: 'if (refused !== undefined && endpoint.isResource === false) {',
-    backend: 'memory',
-  },
-  {
-    name: 'nobody looks at ids below an alias',
-    file: 'src/http/dispatch.ts',
-    find: 'return { route, below: path, request, prepare };',
-    replace: 'return { route: { ...route, refused: undefined }, below: path, request, prepare };',
-    backend: 'memory',
-  },
-  {
-    name: 'strangers learn what is wrong with an address',
-    file: 'src/http/dispatch.ts',
-    find: 'if (alias === undefined) await operation.requireAccess?.(context);',
-    replace: '',
-    backend: 'memory',
-  },
-  {
-    name: 'an address with a refused id is refused to all alike',
-    file: 'src/engine/access.ts',
-    find: 'for (const rule of rules) if (await isGranted(rule, caller, session.reader, ids)) return;',
-    replace: '',
-    backend: 'memory',
-  },
-  {
-    name: 'to create is not enough to learn what is wrong with an id',
-    file: 'src/engine/resource-endpoints.ts',
-    find: '...serve(replaceObject, write, create)',
-    replace: '...serve(replaceObject, write)',
-    backend: 'memory',
-  },
-  {
-    name: 'a personal bucket is made for an address with a refused id',
-    file: 'src/http/dispatch.ts',
-    find: 'if (refused !== undefined) {',
-    replace: 'if (refused !== undefined) {\n      await served.prepare?.();',
-    backend: 'memory',
-  },
-  {
-    name: 'a form is received for a record that cannot be',
-    file: 'src/http/dispatch.ts',
-    find: 'if (receive !== undefined && refused === undefined) {',
-    replace: 'if (receive !== undefined) {',
-    backend: 'memory',
-  },
-  {
-    name: 'the addresses of files are not looked at',
-    file: 'src/engine/endpoint.ts',
-    find: String.raw`accepts: (text) => !/[\p{Cc}\p{Cs}]/u.test(text),`,
-    replace: 'accepts: () => true,',
-    backend: 'memory',
-  },
-  {
-    name: 'any text is an instant',
-    file: 'src/plugins/history/snapshot-endpoint.ts',
-    find: String.raw`accepts: (text) => /^\d{1,20}$/.test(text),`,
-    replace: 'accepts: () => true,',
-    backend: 'memory',
-  },
-  {
-    name: 'the ids of objects in other places are not looked at',
-    file: 'src/engine/objects.ts',
-    find: "const id = each.ids.parse(texts[each.idName] ?? '');",
-    replace: "const id = texts[each.idName] ?? '';",
-    backend: 'memory',
-  },
-  {
-    name: 'POST takes any id',
-    file: 'src/engine/verbs/create.ts',
-    find: 'const accepted = kind.ids.parse(id);',
-    replace: 'const accepted = id;',
     backend: 'memory',
   },
 ];
