@@ -89,9 +89,13 @@ async function databaseFiles(settings: Settings): Promise<readonly string[]> {
   return [...files].filter((file) => existsSync(file));
 }
 
+/** `undefined`: it is not there, or cannot be looked at, and opening it will say so. */
 function modeOf(path: string): number | undefined {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  return mode === undefined ? undefined : mode & 0o7777;
+  try {
+    return statSync(path).mode & 0o7777;
+  } catch {
+    return undefined;
+  }
 }
 
 function octal(mode: number): string {

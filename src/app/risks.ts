@@ -14,8 +14,8 @@ export function findRisks(settings: Settings): readonly string[] {
 }
 
 /**
- * Returns a sentence when anybody who reaches the service over the network may create buckets: with Basic authentication
- * every pair of name and password is a user. The start says it as well.
+ * Returns a sentence when any client on the network may create buckets: with Basic authentication every pair of name and
+ * password is a user. The start logs it as well.
  */
 export function findExposure(settings: Settings): readonly string[] {
   const host = settings.get('host');
@@ -24,7 +24,7 @@ export function findExposure(settings: Settings): readonly string[] {
     creators.includes('system.Everyone') || (creators.includes('system.Authenticated') && takesAnyPassword(settings));
   if (isLoopback(host) || !isOpen) return [];
   return [
-    `host is ${host}, and anybody who reaches it may create buckets: name users in bucket_create_principals, or authenticate with a policy that knows its users, such as accounts.`,
+    `host is ${host}, and any client may create buckets: name users in bucket_create_principals, or authenticate with a policy that knows its users, such as accounts.`,
   ];
 }
 

@@ -257,7 +257,7 @@ describe('a service that others reach over the network', () => {
     const given = { userid_hmac_secret: 'a secret that is long enough for tests', host: '0.0.0.0', ...settings };
     const service = await createService({ settings: settingsOf(given), logger: log.logger });
     await service.close();
-    const warnings = log.warnings.filter((text) => text.includes('anybody who reaches it may create buckets'));
+    const warnings = log.warnings.filter((text) => text.includes('any client may create buckets'));
     expect(warnings).toHaveLength(isRisky ? 1 : 0);
     expect(warnings.every((text) => text.startsWith('host is 0.0.0.0'))).toBe(true);
   });

@@ -1,5 +1,5 @@
-// What is known about damage of the file. SQLite reports it to whoever reads a damaged page, and the heartbeat may read
-// others: so it is remembered until the service is started again, on a file that was repaired.
+// What is known about damage of the file. SQLite reports it to the statement that reads a damaged page, and the heartbeat
+// reads others. So it is remembered until the service is started again, on a file that was repaired.
 import type { BackendUnavailable } from '../../contracts/errors.ts';
 import { isDamage, translateError } from './errors.ts';
 

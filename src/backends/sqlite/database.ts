@@ -1,5 +1,6 @@
 // Opens a database file for the storage and permission backends: one connection that writes, others that read, and the
 // turns of the writer.
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -64,7 +65,7 @@ export interface SqliteDatabase extends Database {
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
   const { path, isReadonly = false, isExclusive = false } = options;
-  if (!isReadonly || sizeOf(path) === 0) requireWritable(path, 'storage');
+  if (!isReadonly || !existsSync(path)) requireWritable(path, 'storage');
   const isFixed = isReadonly && !isWritable(path);
   const unlock = isExclusive ? takeProcessLock(path) : (): void => undefined;
   try {

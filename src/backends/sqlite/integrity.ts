@@ -1,4 +1,4 @@
-// Whether a file is whole. SQLite itself looks at a page only when somebody needs it.
+// Whether a file is whole. SQLite itself looks at a page only when a statement needs it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { damageRemedy, type BackendName } from './errors.ts';

@@ -27,7 +27,7 @@ export class Snapshots {
   readonly #memory: Memory;
   readonly #failed: ((error: unknown) => void) | undefined;
   #short: Connection;
-  /** Whether the shared snapshot could not be ended: reads on that connection would go on to see what is outdated. */
+  /** Whether the shared snapshot could not be ended: reads on that connection would keep seeing outdated state. */
   #isStuck = false;
   /** The version of the data in the shared snapshot: another one when anybody has committed, our own writer included. */
   #seen: number | undefined;
