@@ -288,6 +288,23 @@ forEachBackend((backend) => {
       expect(await get(alice, location)).toMatchObject({ status: 200, text: 'secret' });
     });
 
+    it('are not opened by a copy that was exchanged for the text of another in the same request.', async () => {
+      const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
+      const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
+      const own = await uploadTo(original, 'own');
+      const requests = [
+        { method: 'POST', path: '/copy', body: { from: original, to: copy } },
+        { method: 'PATCH', path: copy, body: { data: { attachment: null } } },
+        { method: 'PATCH', path: copy, body: { data: { attachment } } },
+      ];
+      expect((await alice.request('POST', '/v1/batch', { body: { requests } })).status).toBe(200);
+      expect(await attachmentOf(copy)).toEqual(attachment);
+      for (const location of [secret, own]) {
+        expect((await get(service, location)).status).toBe(401);
+        expect((await get(alice, location)).status).toBe(200);
+      }
+    });
+
     it('are not opened by a copy of a record whose file was exchanged for the text of another.', async () => {
       const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
       const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
