@@ -266,16 +266,16 @@ export const mutants = [
   },
   {
     name: 'a file is shown to those who may not read its record',
-    file: 'src/plugins/attachments/serve.ts',
-    find: "  await host.objects.requireAllowed(context, place, 'read');\n",
-    replace: '',
+    file: 'src/plugins/attachments/readable.ts',
+    find: "const isReader = await host.objects.isAllowed(context, place, 'read');",
+    replace: 'const isReader = true;',
     backend: 'memory',
   },
   {
     name: 'a file stays when it is taken away from its record',
     file: 'src/plugins/attachments/changes.ts',
-    find: "if (after === undefined) await retire(attachments, session, change, 'replaced');",
-    replace: 'if (after === undefined) continue;',
+    find: 'if (after === undefined || change.isByService === true) await retire(',
+    replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await retire(',
     backend: 'memory',
   },
 

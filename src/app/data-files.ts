@@ -84,7 +84,9 @@ async function databaseFiles(settings: Settings): Promise<readonly string[]> {
   for (const kind of ['storage', 'permission', 'cache'] as const) {
     const file = settings.get(`${kind}_backend`) === 'sqlite' ? findSqliteFile(settings.get(`${kind}_url`)) : undefined;
     if (file === undefined) continue;
-    files.add(kind === 'cache' ? (await import('../backends/sqlite/cache.ts')).cachePathFor(file) : file);
+    const { pathBeside } = await import('../backends/sqlite/file-beside.ts');
+    files.add(kind === 'cache' ? pathBeside(file, 'cache') : file);
+    if (kind === 'storage') files.add(pathBeside(file, 'security'));
   }
   return [...files].filter((file) => existsSync(file));
 }

@@ -82,7 +82,7 @@ export function redirectOptions(settings: Settings): RedirectOptions {
   };
 }
 
-export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> {
+export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'ownHosts' | 'vitalPaths'> {
   return {
     json: { maxDepth: settings.get('max_json_depth') },
     bodyLimitBytes: settings.get('max_body_size'),
@@ -96,5 +96,6 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> 
     trustedProxies: settings.get('trusted_proxies'),
     scheme: settings.get('http_scheme'),
     host: settings.get('http_host'),
+    allowedHosts: settings.get('allowed_hosts'),
   };
 }

@@ -1,5 +1,5 @@
 // Settings that work and are still worth a second thought.
-import { isIP } from 'node:net';
+import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** A sentence for each risk, with what to do about it. */
@@ -36,7 +36,7 @@ function takesAnyPassword(settings: Settings): boolean {
 }
 
 function ofNetwork(settings: Settings): readonly string[] {
-  return [...ofAdminPort(settings), ...ofPublicPort(settings)];
+  return [...ofAdminPort(settings), ...ofPublicPort(settings), ...ofHostNames(settings)];
 }
 
 function ofAdminPort(settings: Settings): readonly string[] {
@@ -64,8 +64,21 @@ function ofPublicPort(settings: Settings): readonly string[] {
   return risks;
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+function ofHostNames(settings: Settings): readonly string[] {
+  const host = settings.get('host');
+  const allowed = settings.get('allowed_hosts');
+  const isBehindProxy = settings.get('http_host') !== undefined || settings.get('trusted_proxies').length > 0;
+  if (isLoopback(host) && allowed.includes('*') && !isBehindProxy) {
+    return [
+      'allowed_hosts is *: any web page that a browser of this machine opens can reach the service by DNS rebinding. Set allowed_hosts = loopback, and add the names that clients use.',
+    ];
+  }
+  if (isEveryAddress(host) && settings.get('http_host') === undefined && allowed.every((name) => name === 'loopback')) {
+    return [
+      `host is ${host}, and allowed_hosts names no host of this machine but loopback: requests from other machines get 421. Add the names that they use to allowed_hosts.`,
+    ];
+  }
+  return [];
 }
 
 const shortSecret = 32;

@@ -7,6 +7,7 @@ import type { IdRules } from '../http/path-rules.ts';
 import { createRouter } from '../http/router.ts';
 import type { RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
+import { isEveryAddress } from '../settings/loopback.ts';
 import type { Settings } from '../settings/settings.ts';
 import { serverLimits } from './options.ts';
 
@@ -45,13 +46,15 @@ export function createServers(options: ServersOptions): Servers {
     dispatcher: new Dispatcher({ ...dispatching, router: createRouter(served, idRules) }),
   });
   const runner = runnerOf(publicEndpoints(settings, endpoints));
+  const vital = vitalPaths(endpoints, dispatching.place);
   const load = new Load({
     maxUnderWay: settings.get('max_requests_under_way'),
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
-    vitalPaths: vitalPaths(endpoints, dispatching.place),
+    vitalPaths: vital,
     logger,
   });
-  const server = createServer({ ...limits, runner, load });
+  const ownHosts = [settings.get('http_host') ?? '', ...namedAddress(settings.get('host'))];
+  const server = createServer({ ...limits, vitalPaths: vital, ownHosts, runner, load });
   const adminPort = settings.get('admin_port');
   // Those who run the service get in when nobody else does: nothing is counted or refused there.
   const adminServer =
@@ -59,6 +62,8 @@ export function createServers(options: ServersOptions): Servers {
       ? undefined
       : createServer({
           ...limits,
+          vitalPaths: vital,
+          ownHosts: [...ownHosts, ...namedAddress(settings.get('admin_host'))],
           maxConnectionsPerAddress: 0,
           runner: { ...runnerOf(endpoints), rateLimits: undefined },
         });
@@ -77,6 +82,11 @@ export function createServers(options: ServersOptions): Servers {
       await Promise.all([server.close(lingerMs), adminServer?.close(lingerMs)]);
     },
   };
+}
+
+/** An address to listen on, where it says by which name or address clients come. */
+function namedAddress(host: string): readonly string[] {
+  return isEveryAddress(host) ? [] : [host];
 }
 
 /** As clients write them: with the version, and without it. */

@@ -203,6 +203,7 @@ export async function assemble(
     aliases: parts.flatMap((part) => part.aliases ?? []),
     cors: new Cors({
       origins: settings.get('cors_origins'),
+      trustsOwnOrigin: !settings.get('allowed_hosts').includes('*') || settings.get('http_host') !== undefined,
       maxAgeSeconds: settings.get('cors_max_age_seconds'),
       exposes: rateLimits === undefined ? [] : rateLimitHeaders,
     }),

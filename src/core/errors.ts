@@ -26,6 +26,12 @@ export const errorTable = {
   missingObject: { status: 404, errno: 110, error: 'Not Found' },
   missingParent: { status: 404, errno: 111, error: 'Not Found' },
   unknownPath: { status: 404, errno: 111, error: 'Not Found', message: 'There is nothing at this address.' },
+  misdirectedRequest: {
+    status: 421,
+    errno: 107,
+    error: 'Misdirected Request',
+    message: 'The host that the request names is not accepted. The setting allowed_hosts lists the accepted hosts.',
+  },
   requestTooLarge: { status: 413, errno: 113, error: 'Payload Too Large', message: 'The body is too large.' },
   headersTooLarge: {
     status: 431,

@@ -54,6 +54,8 @@ export interface Change {
   readonly caller: Caller;
   /** Whether the service itself wrote it (`Objects`), and not a client. */
   readonly isByService?: boolean;
+  /** URI of the object whose attributes the service has copied; absent for every other write. */
+  readonly copiedFrom?: string | undefined;
 }
 
 /** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */

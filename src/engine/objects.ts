@@ -145,6 +145,8 @@ export class Objects {
    * @param write.lastModified timestamp, when it lies above that of the object; absent: a new one
    * @param write.isVerbatim whether the attributes are stored without being checked and completed: for what has been
    *   through that elsewhere, as with copies
+   * @param write.copiedFrom URI of the object whose attributes these are, read in this unit of work under the lock of its
+   *   list; subscribers find it in the change
    * @returns `undefined` when nothing was written
    * @throws ServiceError missingParent; whatever the kind's hooks refuse
    */
@@ -156,6 +158,7 @@ export class Objects {
       readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
       readonly lastModified?: number | undefined;
       readonly isVerbatim?: boolean;
+      readonly copiedFrom?: string;
     },
   ): Promise<Written | undefined> {
     const scope = await this.#openScope(actor, place);
@@ -165,8 +168,9 @@ export class Objects {
     const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
     const attributes = write.attributes(old);
     if (attributes === undefined) return undefined;
-    const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false } = write;
-    return writeObject(scope, writer, { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim });
+    const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = write;
+    const wanted = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
+    return writeObject(scope, writer, wanted);
   }
 
   /**

@@ -1,21 +1,30 @@
 // Cross-origin resource sharing: who may call from a browser, what scripts may read, and preflight answers.
 import { invalidParameters, type Issue } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
-import type { RequestHeaders, ResponseHeaders, ServiceResponse } from '../engine/exchange.ts';
+import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 
 export interface CorsOptions {
   /** Shell-style patterns of allowed origins. */
   readonly origins: readonly string[];
+  /**
+   * Whether the origin by which a request reaches the service is known to be one of its own, so that scripts there are
+   * always allowed. Otherwise a foreign name that leads here would make its pages the service's own.
+   */
+  readonly trustsOwnOrigin: boolean;
   /** How long preflights may be kept; `undefined`: the header is left out. */
   readonly maxAgeSeconds: number | undefined;
   /** Headers, beside the usual ones, that every answer may carry for scripts to read. */
   readonly exposes?: readonly string[];
 }
 
+/** What decides on a request: the page that sent it, and the origin by which it reached the service. */
+type Caller = Pick<ServiceRequest, 'headers' | 'origin'>;
+
 const alwaysExposed = ['Backoff', 'Retry-After', 'Alert', 'Content-Length', 'Content-Type'];
 
 export class Cors {
   readonly #any: boolean;
+  readonly #trustsOwnOrigin: boolean;
   readonly #patterns: readonly RegExp[];
   readonly #maxAgeSeconds: number | undefined;
   readonly #always: readonly string[];
@@ -23,21 +32,23 @@ export class Cors {
 
   constructor(options: CorsOptions) {
     this.#any = options.origins.includes('*');
-    this.#patterns = options.origins.map(globPattern);
+    this.#trustsOwnOrigin = options.trustsOwnOrigin;
+    this.#patterns = options.origins.map(originPattern);
     this.#maxAgeSeconds = options.maxAgeSeconds;
     this.#always = [...alwaysExposed, ...(options.exposes ?? [])];
   }
 
   /** Value of `Access-Control-Allow-Origin` for a request, `undefined` without an origin or with a refused one. */
-  allowedOrigin(headers: RequestHeaders): string | undefined {
+  allowedOrigin({ headers, origin: ownOrigin }: Caller): string | undefined {
     const { origin } = headers;
     if (origin === undefined) return undefined;
     if (this.#any) return '*';
+    if (this.#trustsOwnOrigin && origin === ownOrigin) return origin;
     return this.#patterns.some((pattern) => pattern.test(origin)) ? origin : undefined;
   }
 
   /** Adds what browsers ask for, and tells caches when it depends on who asks: also where nobody was allowed. */
-  addTo(headers: ResponseHeaders, sent: RequestHeaders): void {
+  addTo(headers: ResponseHeaders, sent: Caller): void {
     const allowed = this.allowedOrigin(sent);
     if (allowed !== undefined) headers['Access-Control-Allow-Origin'] = allowed;
     if (this.#any) return;
@@ -46,8 +57,8 @@ export class Cors {
   }
 
   /** What is wrong with the origin of a request, if anything. */
-  checkOrigin(headers: RequestHeaders): Issue | undefined {
-    if (headers['origin'] === undefined || this.allowedOrigin(headers) !== undefined) return undefined;
+  checkOrigin(request: Caller): Issue | undefined {
+    if (request.headers['origin'] === undefined || this.allowedOrigin(request) !== undefined) return undefined;
     return { location: 'header', name: 'Origin', description: 'this origin is not allowed' };
   }
 
@@ -63,11 +74,12 @@ export class Cors {
   }
 
   /** The answer to `OPTIONS`, which needs no authentication. */
-  preflight(endpoint: Endpoint, headers: RequestHeaders): ServiceResponse {
+  preflight(endpoint: Endpoint, request: Caller): ServiceResponse {
+    const { headers } = request;
     const method = headers['access-control-request-method'];
     const issues: Issue[] = [];
     if (headers['origin'] === undefined) issues.push(missing('Origin'));
-    const refused = this.checkOrigin(headers);
+    const refused = this.checkOrigin(request);
     if (refused !== undefined) issues.push(refused);
     if (method === undefined) issues.push(missing('Access-Control-Request-Method'));
     else if (!allowedMethods(endpoint).includes(method)) {
@@ -110,9 +122,11 @@ function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 40);
 }
 
-function globPattern(glob: string): RegExp {
-  const source = glob.replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) =>
+/** `*` stands for any text, `?` for any character, and `:*` at the end for any port, the usual one included. */
+function originPattern(glob: string): RegExp {
+  const hasAnyPort = glob.endsWith(':*');
+  const source = (hasAnyPort ? glob.slice(0, -2) : glob).replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) =>
     mark === '*' ? '.*' : mark === '?' ? '.' : `\\${mark}`,
   );
-  return new RegExp(`^${source}$`, 's');
+  return new RegExp(`^${source}${hasAnyPort ? String.raw`(?::\d{1,5})?` : ''}$`, 's');
 }

@@ -86,7 +86,7 @@ export class Dispatcher {
       }
       if (outer.note !== undefined) outer.note.route = found.route;
       if (request.method === 'OPTIONS') {
-        const preflight = cors.preflight(found.route.endpoint, request.headers);
+        const preflight = cors.preflight(found.route.endpoint, request);
         return this.#finish(request, preflight, undefined);
       }
       operation = findOperation(found.route.endpoint, request.method);
@@ -134,7 +134,11 @@ export class Dispatcher {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
     }
     requireUsableTypes(endpoint, operation, request.headers);
-    if (!safeMethods.includes(request.method)) requireIntent(endpoint, operation, request);
+    if (safeMethods.includes(request.method)) return;
+    requireIntent(endpoint, operation, request);
+    // Before anything is read or made for it: an alias may create what it stands for.
+    const refusedOrigin = this.#options.cors.checkOrigin(request);
+    if (refusedOrigin !== undefined) throw invalidParameters([refusedOrigin]);
   }
 
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
@@ -154,7 +158,7 @@ export class Dispatcher {
     if (receive !== undefined && refused === undefined) {
       await receive({ request, ids, session, caller, isAlias: alias !== undefined });
     }
-    const refusedOrigin = cors.checkOrigin(request.headers);
+    const refusedOrigin = cors.checkOrigin(request);
     const context: Context = {
       request: served.request,
       path: served.below,
@@ -221,7 +225,7 @@ export class Dispatcher {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none';",
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
-    cors.addTo(headers, sent);
+    cors.addTo(headers, request);
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Caches between here and the caller must not hand to others what was said to one.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {

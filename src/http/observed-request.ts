@@ -142,8 +142,8 @@ function withoutAuthority(target: string): string {
 /** Addresses whose queries hold nothing else: the codes and states of logins. */
 const confidential = /\/openid\//;
 const secretNames = /^(?:access_token|id_token|refresh_token|token|password|secret|api_key)$/i;
-/** Names that are as good as any for an attribute of a record, but are secrets where logins pass. */
-const loginNames = /^(?:code|state|key)$/i;
+/** Names that are as good as any for an attribute of a record, but are secrets elsewhere: of logins, of signed addresses. */
+const loginNames = /^(?:code|state|key|signature)$/i;
 
 function blacken(query: string, isResource: boolean): string {
   if (!query.includes('=')) return query;

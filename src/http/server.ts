@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { limitConnections } from './connection-limit.ts';
+import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { arrivals } from './arrivals.ts';
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
@@ -30,6 +31,11 @@ export interface ServerOptions extends BodyLimits {
   /** What the service believes of itself instead of what requests say. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
+  /** Hosts that requests may name, see `compileAllowedHosts`; beside them those that `ownHosts` holds. */
+  readonly allowedHosts: readonly string[];
+  readonly ownHosts: readonly string[];
+  /** Paths that are answered whatever host is named: they show nothing, and load balancers know no names. */
+  readonly vitalPaths: ReadonlySet<string>;
   /** Connections that one address may have, trusted proxies apart; 0: any number. */
   readonly maxConnectionsPerAddress: number;
   /** Refuses requests when there are too many; absent: takes all. */
@@ -100,10 +106,13 @@ class Shell {
   readonly connections: Connections;
   readonly #options: ServerOptions;
   readonly #isTrusted: IsTrusted;
+  /** `undefined`: every host is accepted. */
+  readonly #isAllowedHost: IsAllowedHost | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#isTrusted = compileTrusted(options.trustedProxies);
+    this.#isAllowedHost = compileAllowedHosts(options.allowedHosts, options.ownHosts);
     const limits = {
       keepAliveTimeout: options.idleTimeoutSeconds * 1000,
       requestTimeout: options.requestTimeoutSeconds * 1000,
@@ -144,6 +153,9 @@ class Shell {
   /** The body, or why the request is not answered as it asks. Begins to read at once. */
   async #receive(incoming: IncomingMessage): Promise<Received> {
     if (!namesOneHost(incoming)) return refused(new ServiceError('badRequest'), false);
+    const foreign =
+      this.#isAllowedHost === undefined ? undefined : this.#findForeignHost(incoming, this.#isAllowedHost);
+    if (foreign !== undefined) return refused(misdirected(foreign), false);
     try {
       return { body: await receiveBody(incoming, this.#options), refusal: undefined };
     } catch (error) {
@@ -189,6 +201,19 @@ class Shell {
     };
   }
 
+  /**
+   * Returns a host that the request names and that is none of the service's: that of its target or `Host`, and the one
+   * that a trusted proxy forwards. Both count, since a browser beside the service may be taken for its proxy.
+   */
+  #findForeignHost(incoming: IncomingMessage, isAllowed: IsAllowedHost): string | undefined {
+    const host = hostOf(incoming);
+    const { host: forwarded = host } = this.#isTrusted(incoming.socket.remoteAddress)
+      ? readForwarded(incoming.headers)
+      : {};
+    const foreign = [host, forwarded].find((each) => !isAllowed(each));
+    return foreign !== undefined && this.#options.vitalPaths.has(pathOf(incoming.url ?? '')) ? undefined : foreign;
+  }
+
   /** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
   #originOf(incoming: IncomingMessage): string {
     const { scheme, host } = this.#options;
@@ -205,7 +230,7 @@ const hostForm = /^[\w.~:[\]%-]*$/;
  * part of addresses in answers.
  */
 function namesOneHost(incoming: IncomingMessage): boolean {
-  if (!hostForm.test(incoming.headers.host ?? '')) return false;
+  if (!hostForm.test(incoming.headers.host ?? '') || !hostForm.test(hostInTarget(incoming) ?? '')) return false;
   let named = 0;
   const { rawHeaders, httpVersionMajor, httpVersionMinor } = incoming;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -215,10 +240,35 @@ function namesOneHost(incoming: IncomingMessage): boolean {
   return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
 }
 
-/** As the client names it; old clients name none and get the address they reached. */
-function hostOf({ headers, socket }: IncomingMessage): string {
-  const host = headers.host ?? '';
-  return host === '' ? `${socket.localAddress}:${socket.localPort}` : host;
+/** As the client names it: in the target, else in `Host`. Old clients name none and get the address they reached. */
+function hostOf(incoming: IncomingMessage): string {
+  const { headers, socket } = incoming;
+  const host = hostInTarget(incoming) || headers.host;
+  if (host !== undefined && host !== '') return host;
+  const { localAddress = '', localPort } = socket;
+  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+}
+
+/** The host of an absolute-form target (`GET http://host/path`), which goes before `Host` (RFC 9112). */
+function hostInTarget({ url = '' }: IncomingMessage): string | undefined {
+  return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
+}
+
+function pathOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? target : target.slice(0, mark);
+}
+
+const maxShownHost = 100;
+
+function misdirected(host: string): ServiceError {
+  const shown = host.slice(0, maxShownHost);
+  const description = `${shown} is not accepted as a name of this service; the setting allowed_hosts (SVC_ALLOWED_HOSTS) accepts more names`;
+  return new ServiceError('misdirectedRequest', {
+    message: `The host ${description}.`,
+    details: [{ location: 'header', name: 'Host', description }],
+  });
 }
 
 /** A correlation id from the client is kept when it is fit for a log line and a header. */

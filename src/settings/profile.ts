@@ -21,6 +21,9 @@ export const profileValues: Readonly<Record<string, string>> = {
   bucket_create_principals: 'system.Authenticated',
   flush_endpoint_enabled: 'false',
   host: '127.0.0.1',
+  // Any user name is a user here: pages of other sites must not be able to use the service as one.
+  allowed_hosts: 'loopback',
+  cors_origins: 'http://localhost:* http://127.0.0.1:* http://[::1]:*',
 };
 
 /**

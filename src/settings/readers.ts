@@ -151,6 +151,18 @@ export function list(form = 'words separated by spaces or commas'): Reader<reado
   };
 }
 
+/** A list whose words are all acceptable. */
+export function listOf(isAcceptable: (word: string) => boolean, form: string): Reader<readonly string[]> {
+  const words = list(form);
+  return {
+    form,
+    read(given) {
+      const reading = words.read(given);
+      return reading.kind === 'value' && !reading.value.every(isAcceptable) ? wrong(form) : reading;
+    },
+  };
+}
+
 function splitWords(given: string): readonly string[] {
   return given.split(/[\s,]+/).filter((word) => word !== '');
 }

@@ -1,6 +1,7 @@
 // The text of a new configuration file: what a service needs is set, everything else is there as a comment with its
 // default. It comes from the table, so it cannot fall behind.
 import { formatValue, type Setting, type SettingsTable } from './definition.ts';
+import { isLoopback } from './loopback.ts';
 import { defaultMemcachedHosts } from './memcached-hosts.ts';
 import { generateSecret, profileValues } from './profile.ts';
 import { coreSettings } from './table.ts';
@@ -40,8 +41,13 @@ export function formatTemplate(choices: TemplateChoices): string {
 }
 
 function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): ReadonlyMap<string, string> {
+  // Other machines use names that nobody knows yet.
+  const isOpen = !isLoopback(host);
+  const values = Object.entries(profileValues).filter(
+    ([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'),
+  );
   return new Map([
-    ...Object.entries(profileValues),
+    ...values,
     ['storage_backend', backend],
     ['permission_backend', backend],
     ['cache_backend', cacheBackend],

@@ -14,6 +14,7 @@ const sound = {
   userid_hmac_secret: secret,
   storage_backend: 'sqlite',
   permission_backend: 'sqlite',
+  allowed_hosts: 'loopback',
 };
 
 async function check(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Outcome> {
@@ -76,6 +77,12 @@ describe('coffer check', () => {
     ['a memory backend', { storage_backend: 'memory' }, 'storage_backend is memory'],
     ['an address for everybody', { host: '0.0.0.0' }, 'nothing says that a proxy adds TLS'],
     ['metrics for everybody', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
+    ['names of foreign pages', { allowed_hosts: '*' }, 'DNS rebinding'],
+    [
+      'an address that no name leads to',
+      { host: '0.0.0.0', http_scheme: 'https' },
+      'requests from other machines get 421',
+    ],
     ['the flush endpoint', { includes: 'flush' }, 'delete all data'],
     ['a short secret', { userid_hmac_secret: 'short' }, 'userid_hmac_secret is short'],
     ['buckets by strangers', { bucket_create_principals: 'system.Everyone' }, 'system.Everyone'],

@@ -71,7 +71,7 @@ describe('coffer start', () => {
     const socket = connect(service.port, '127.0.0.1');
     await once(socket, 'connect');
     const body = JSON.stringify({ data: { id: 'late' } });
-    const head = `POST /v1/buckets HTTP/1.1\r\nHost: x\r\nAuthorization: ${json.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`;
+    const head = `POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${json.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`;
     socket.write(head);
     // The interim answer shows that the request has arrived.
     const [interim] = (await once(socket, 'data')) as [Buffer];

@@ -280,6 +280,24 @@ describe('The console in a browser', () => {
     await text('This record has no file.').waitFor();
   });
 
+  it('shows images that only the user may read, by an address that works for others only for a while.', async () => {
+    await makeRecords({ bread: '{}' });
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const file = path.join(folder, 'pixel.png');
+    writeFileSync(file, Buffer.from(pixel, 'base64'));
+    await visitor.signIn('alice');
+    await visitor.go(`${collectionView}/records/bread?_tab=file`);
+    await page.getByLabel('Choose a file').setInputFiles(file);
+    await press('Upload');
+    const image = page.getByAltText('Preview of pixel.png');
+    await image.waitFor();
+    await page.waitForFunction(`document.querySelector('.preview img')?.naturalWidth === 1`);
+    const address = new URL((await image.getAttribute('src'))!);
+    expect(address.search).toMatch(/^\?expires=\d+&signature=/);
+    expect((await service.request('GET', address.pathname)).status).toBe(401);
+    expect((await service.request('GET', address.pathname + address.search)).status).toBe(200);
+  });
+
   it('says in words what is not allowed, and shows visitors what is.', async () => {
     await makeRecords({ bread: '{"title":"Bread"}' });
     await alice.request('PATCH', collection, { body: { permissions: { read: ['system.Everyone'] } } });

@@ -3,11 +3,11 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 import type { TestService } from '../../src/testing/index.ts';
 import { findChromium } from '../support/chromium.ts';
 
-/** Starts the browser of the machine. */
-export async function openBrowser(): Promise<Browser> {
+/** Starts the browser of the machine, with further arguments. */
+export async function openBrowser(args: readonly string[] = []): Promise<Browser> {
   const { path, environment } = await findChromium();
   const env = { ...process.env, ...environment } as Record<string, string>;
-  return chromium.launch({ executablePath: path, env });
+  return chromium.launch({ executablePath: path, env, args: [...args] });
 }
 
 export class Visitor {

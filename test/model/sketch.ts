@@ -1,6 +1,7 @@
 // Requests before it is known when they are sent: texts with names in braces for what only the model knows at that time.
 // `{ann}` is the id of a user; `{clock}`, `{object}`, `{other}` and `{gone}` are timestamps of the list, the object, another
-// object of the list or the tombstone that the request addresses, `{now}` is the time, and each may be followed by a sum such as `+5`. Where JSON wants a number,
+// object of the list or the tombstone that the request addresses, `{now}` is the time, `{location}` the address of the last
+// file that any record got, and each may be followed by a sum such as `+5`. Where JSON wants a number,
 // `"{clock+5}"` alone becomes one.
 import { encodePath } from '../support/hostile-ids.ts';
 import type { Ask, FormPart } from './exchange.ts';
@@ -98,6 +99,7 @@ function fillText(model: Model, place: Place | undefined, text: string, now: num
   return text.replaceAll(/\{([a-z]+)([+-]\d+)?\}/g, (whole, name: string, sum = '0') => {
     const account = model.accounts.get(name);
     if (account !== undefined) return account.id;
+    if (name === 'location') return [...model.store.locations].at(-1) ?? '/v1/attachments/b/c/r/none.txt';
     const time = timeOf(model, place, name, now);
     return time === undefined ? whole : String(time + Number(sum));
   });

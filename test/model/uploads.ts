@@ -12,6 +12,9 @@ const files = fc.constantFrom<FormPart>(
   { name: 'attachment', filename: 'untitled', type: 'text/plain', value: [] },
 );
 
+/** What a client writes who wants to read the file of somebody else. */
+const stolen = { filename: 'a.txt', location: '{location}', hash: '', mimetype: 'text/plain', size: 1 };
+
 /** Each makes a form that is refused. */
 const faults: readonly ((parts: readonly FormPart[]) => readonly FormPart[])[] = [
   (parts) => parts.slice(1),
@@ -36,7 +39,7 @@ export function aboutFile(
       file: files,
       content,
       pick: fc.nat(40),
-      forged: fc.constantFrom<Sketch['body']>({ filename: 'mine' }, {}, null, 1),
+      forged: fc.constantFrom<Sketch['body']>({ filename: 'mine' }, {}, null, 1, stolen),
     })
     .map(({ record: path, headers: given, file, content: body, pick, forged }): Sketch => {
       if (pick < 14) return upload(path, given, formFor(file, body, pick));

@@ -519,6 +519,7 @@ describe('The settings', () => {
       description: expect.any(String),
       url: expect.any(String),
       version: expect.any(String),
+      url_lifetime_seconds: 300,
     });
     await service!.close();
     await start({ 'attachment.base_url': 'https://files.example.org' });

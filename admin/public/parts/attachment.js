@@ -50,6 +50,7 @@ export function attachmentPanel(context, object) {
           ` ${known.mimetype}, ${formatSize(known.size)} `,
           button('Delete the file', remove, { class: 'danger small' }),
         ),
+    known === undefined ? undefined : preview(context, path, known, attempt),
     form(
       upload,
       { class: 'row' },
@@ -80,6 +81,36 @@ function fileLink({ api }, { filename, location: place }, attempt) {
       URL.revokeObjectURL(address);
     }),
   );
+}
+
+const shownTypes = /^image\/(?:png|jpeg|gif|webp|avif|bmp)$/;
+
+/**
+ * The image itself, and a link to it. Browsers send no credentials for either, so the service is asked for an address that
+ * needs none for a while; a visitor without credentials sees what is public.
+ *
+ * @param {Context} context
+ * @param {string} path of the attachment
+ * @param {{ filename: string, location: string, mimetype: string }} known
+ * @param {(run: () => unknown) => Promise<void>} attempt
+ */
+function preview({ api, service }, path, { filename, location: place, mimetype }, attempt) {
+  const element = h('div', { class: 'preview' });
+  if (!shownTypes.test(mimetype)) return element;
+  void attempt(async () => {
+    let address = place;
+    if (service.userId !== undefined) {
+      const { status, text } = await api.request('GET', `${path}/url`, { allowed: [404] });
+      // Addresses are off, or something else serves the files.
+      if (status === 404) return;
+      address = /** @type {{ readonly url: string }} */ (JSON.parse(text)).url;
+    }
+    const { href } = new URL(address, serviceUrl);
+    if (!href.startsWith(serviceUrl)) return;
+    const image = h('img', { src: href, alt: `Preview of ${filename}` });
+    element.replaceChildren(h('a', { href, target: '_blank', rel: 'noopener noreferrer' }, image));
+  });
+  return element;
 }
 
 /** @param {string} data */

@@ -22,6 +22,7 @@ export class EventQueue {
   #named: NamedEvent[] = [];
   #current: readonly ResourceEvent[] = [];
   #untold: Change[] = [];
+  #copies: Change[] = [];
   #fired: ResourceEvent[] = [];
   #firedNamed: NamedEvent[] = [];
 
@@ -30,7 +31,11 @@ export class EventQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#pending.size === 0 && this.#flushes.length === 0 && this.#named.length === 0;
+    return !this.#hasEvents && this.#copies.length === 0;
+  }
+
+  get #hasEvents(): boolean {
+    return this.#pending.size > 0 || this.#flushes.length > 0 || this.#named.length > 0;
   }
 
   /**
@@ -64,6 +69,11 @@ export class EventQueue {
     }
   }
 
+  /** Adds an object that the service has copied, where a subscriber wants to hear of it. */
+  addCopy(change: Change): void {
+    if (this.#subscribers.wantsCopies(change.kind)) this.#copies.push(change);
+  }
+
   /** To be called before everything is deleted, for those who need to know what there was. */
   beforeFlush(event: FlushEvent, session: Session): Promise<void> {
     return this.#subscribers.beforeFlush(event, session);
@@ -73,6 +83,7 @@ export class EventQueue {
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
     this.#untold = [];
+    this.#copies = [];
   }
 
   /** To be called when an object has been deleted, while what lies below it is still there. */
@@ -99,9 +110,12 @@ export class EventQueue {
   async fire(scope: EventScope): Promise<void> {
     for (let level = 0; !this.isEmpty || this.#untold.length > 0; level++) {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
-      if (this.isEmpty) {
+      if (!this.#hasEvents) {
         const changes = this.#untold;
+        const copies = this.#copies;
         this.#untold = [];
+        this.#copies = [];
+        for (const copy of copies) await callAll(this.#subscribers.onCopy(copy), scope);
         await callAll(this.#subscribers.atEnd(changes), scope);
         continue;
       }

@@ -28,6 +28,18 @@ interface RequestSubscriber extends Filters {
   readonly handle: (changes: readonly Change[], scope: EventScope) => void | Promise<void>;
 }
 
+interface CopySubscriber {
+  readonly name: string;
+  /**
+   * Called inside the transaction with an object that the service has copied (`Change.copiedFrom`), when all events of the
+   * request have been told. The object may have been changed or deleted since.
+   */
+  readonly on: 'ObjectCopied';
+  /** Names of kinds, `record`. */
+  readonly kinds: readonly string[];
+  readonly handle: (change: Change, scope: EventScope) => void | Promise<void>;
+}
+
 interface DeletionSubscriber extends Filters {
   /**
    * Called inside the transaction when an object has just been deleted, while what lies below it is still there. The same
@@ -86,6 +98,7 @@ interface BeforeFlushSubscriber {
 export type Subscriber =
   | ChangeSubscriber
   | RequestSubscriber
+  | CopySubscriber
   | DeletionSubscriber
   | ReadSubscriber
   | AfterChangeSubscriber
@@ -98,7 +111,7 @@ export type Subscriber =
 /** Those who hear of changes and reads. */
 type ResourceSubscriber = Exclude<
   Subscriber,
-  FlushSubscriber | BeforeFlushSubscriber | NamedSubscriber | AfterNamedSubscriber
+  FlushSubscriber | BeforeFlushSubscriber | CopySubscriber | NamedSubscriber | AfterNamedSubscriber
 >;
 
 /** A subscriber that has been found to want one event, whatever its kind. */
@@ -158,6 +171,20 @@ export class Subscribers {
       if (wanted.length === 0) return [];
       return [{ name: subscriber.name, handle: (scope) => subscriber.handle(wanted, scope) }];
     });
+  }
+
+  /** Whether a subscriber wants to hear of copied objects of a kind. */
+  wantsCopies(kind: string): boolean {
+    return this.#all.some((subscriber) => subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(kind));
+  }
+
+  /** Those to be called, before the commit, with an object that the service has copied. */
+  onCopy(change: Change): readonly Inside[] {
+    return this.#all.flatMap((subscriber) =>
+      subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(change.kind)
+        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(change, scope) }]
+        : [],
+    );
   }
 
   /** Tells of a deletion before what lies below the object is gone. */
@@ -232,7 +259,7 @@ function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
 /** Whether a subscriber is one to changes and reads at all. */
 function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
   const { on } = subscriber;
-  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed') return false;
+  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed' || on === 'ObjectCopied') return false;
   return on !== 'NamedEvent' && on !== 'AfterNamedEvent';
 }
 

@@ -33,6 +33,8 @@ export interface Write {
   readonly permissions: (stored: ObjectPermissions) => ObjectPermissions;
   /** Whether the kind's last word on the attributes is not asked for. */
   readonly isVerbatim?: boolean;
+  /** URI of the object whose attributes these are, when the service copies it. */
+  readonly copiedFrom?: string | undefined;
 }
 
 export interface Written {
@@ -110,9 +112,11 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     permissions,
     caller,
     isByService,
+    copiedFrom: write.copiedFrom,
   };
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
+  if (write.copiedFrom !== undefined) context.session.events.addCopy(change);
   return { object, permissions };
 }
 

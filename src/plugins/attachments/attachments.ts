@@ -7,6 +7,7 @@ import type { PluginHost } from '../../http/plugin.ts';
 import type { Deletions } from './deletions.ts';
 import type { RecordAddress } from './links.ts';
 import type { Rules } from './rules.ts';
+import type { UrlSigner } from './signed-urls.ts';
 
 export interface Attachments {
   readonly host: PluginHost;
@@ -20,6 +21,8 @@ export interface Attachments {
   readonly baseUrl: string;
   /** Path below which the service serves files, `/v1/attachments/`. */
   readonly servedBelow: string;
+  /** Makes addresses that work without credentials; `undefined`: there are none. */
+  readonly signer: UrlSigner | undefined;
   /** The files that uploads of a unit of work have brought, by the URI of the record. */
   readonly uploaded: WeakMap<Session, Map<string, JsonObject>>;
 }

@@ -1,6 +1,6 @@
 // What other changes mean for files: deletions take them along, and no client says itself what the attachment of a record
 // is. Called inside the transaction of the change.
-import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
@@ -10,7 +10,16 @@ import type { Subscriber } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { Session } from '../../engine/session.ts';
 import { addressOf, type Attachments } from './attachments.ts';
-import { allLocations, collectionsWithFiles, retireCollection, retireRecord } from './links.ts';
+import {
+  addressOfUri,
+  allLocations,
+  collectionsWithFiles,
+  findLink,
+  retireCollection,
+  retireRecord,
+  writeLink,
+  type Link,
+} from './links.ts';
 
 export function subscribers(attachments: Attachments): readonly Subscriber[] {
   const name = 'attachments';
@@ -31,12 +40,18 @@ export function subscribers(attachments: Attachments): readonly Subscriber[] {
     },
     {
       name,
+      on: 'ObjectCopied',
+      kinds: ['record'],
+      handle: (change, { session }) => linkCopy(change, session),
+    },
+    {
+      name,
       on: 'BeforeServerFlushed',
       async handle(_event, session) {
         const { storage } = await session.writer();
-        const names: string[] = [];
-        for await (const location of allLocations(storage)) names.push(location);
-        attachments.deletions.afterCommit(session, names);
+        const names = new Set<string>();
+        for await (const location of allLocations(storage)) names.add(location);
+        attachments.deletions.afterCommit(session, [...names]);
       },
     },
   ];
@@ -47,16 +62,40 @@ async function onUpdate(attachments: Attachments, { changes }: ChangeEvent, sess
     const before = attachmentOf(change.old);
     if (before === undefined) continue;
     const after = attachmentOf(change.new);
-    if (after === undefined) await retire(attachments, session, change, 'replaced');
-    else if (!equalValues(before, after)) requireUpload(attachments, session, change, after);
+    if (after !== undefined && equalValues(before, after)) continue;
+    // The service itself may copy records with the attachments they have, as signers do.
+    if (after === undefined || change.isByService === true) await retire(attachments, session, change, 'replaced');
+    else requireUpload(attachments, session, change, after);
   }
 }
 
-/** The service itself may copy records with the attachments they have, as signers do. */
 function requireUpload({ uploaded }: Attachments, session: Session, change: Change, after: JsonValue): void {
-  if (change.isByService === true) return;
   const own = uploaded.get(session)?.get(change.uri);
   if (own === undefined || !equalValues(own, after)) throw new ServiceError('attachmentModified');
+}
+
+/**
+ * Gives a copy of a record the file that the record has, so that readers of the copy may read it. A record has a file only
+ * by an upload, or as such a copy: an attachment that a client wrote into a record stays a text when it is copied.
+ */
+async function linkCopy({ ids, copiedFrom, list }: Change, session: Session): Promise<void> {
+  const original = copiedFrom === undefined ? undefined : addressOfUri(copiedFrom);
+  if (original === undefined) return;
+  const address = addressOf(ids);
+  const { storage } = await session.writer();
+  const attachment = attachmentOf(await storage.get(list, address.record));
+  if (attachment === undefined) return;
+  const file = await findLink(storage, original);
+  if (file === undefined || !namesFile(attachment, file)) return;
+  if ((await findLink(storage, address))?.location === file.location) return;
+  await writeLink(storage, address, file, file.ownerUri);
+}
+
+/** Whether the attachment of a record is the file, wherever files were served when it was uploaded. */
+export function namesFile(attachment: JsonValue, { location }: Link): boolean {
+  if (!isJsonObject(attachment)) return false;
+  const named = getKey(attachment, 'location');
+  return typeof named === 'string' && (named === location || named.endsWith(`/${location}`));
 }
 
 async function onDelete(attachments: Attachments, { kind, changes }: ChangeEvent, session: Session): Promise<void> {
@@ -93,7 +132,7 @@ async function retireBelow({ rules, deletions }: Attachments, session: Session, 
 }
 
 /** `undefined` for none. */
-function attachmentOf(entry: StoredEntry | undefined): JsonObject | JsonValue | undefined {
+export function attachmentOf(entry: StoredEntry | undefined): JsonValue | undefined {
   if (entry === undefined || isTombstone(entry)) return undefined;
   const value = getKey(entry.attributes, 'attachment');
   return value === null || (isJsonObject(value) && Object.keys(value).length === 0) ? undefined : value;

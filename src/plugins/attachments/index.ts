@@ -10,8 +10,9 @@ import { Deletions } from './deletions.ts';
 import { parseExtensions, parseMimetypes } from './file-types.ts';
 import { removeAttachment } from './remove.ts';
 import { Rules } from './rules.ts';
-import { servingEndpoint } from './serve.ts';
+import { servingEndpoints } from './serve.ts';
 import { attachmentFamilies, attachmentSettings, readPlace } from './settings.ts';
+import { createUrlSigner } from './signed-urls.ts';
 import { receiveUpload, upload } from './upload.ts';
 
 export const attachments = definePlugin({
@@ -29,6 +30,9 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   const mimetypes = parseMimetypes(values['attachment.mimetypes']);
   const store = await host.openBlobStore(place);
   const baseUrl = withSlash(values['attachment.base_url']);
+  const secret = settings.get('userid_hmac_secret');
+  const lifetimeSeconds = values['attachment.url_lifetime_seconds'];
+  const signsUrls = lifetimeSeconds > 0 && secret !== '' && servesItself(baseUrl, `${versionPrefix}/attachments/`);
   const parts: Attachments = {
     host,
     store,
@@ -38,6 +42,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
     mimetypes,
     baseUrl,
     servedBelow: `${versionPrefix}/attachments/`,
+    signer: signsUrls ? createUrlSigner({ secret, lifetimeSeconds, clock: host.clock }) : undefined,
     uploaded: new WeakMap<Session, Map<string, JsonObject>>(),
   };
   const shownUrl = withSlash(values['attachment.extra.base_url']) || baseUrl;
@@ -48,11 +53,12 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
         url: documentationUrl('attachments'),
         version: readVersion(),
         ...(shownUrl === '' ? {} : { base_url: shownUrl }),
+        ...(signsUrls ? { url_lifetime_seconds: lifetimeSeconds } : {}),
       },
     },
     endpoints: [
       attachmentEndpoint(parts),
-      ...(servesItself(baseUrl, parts.servedBelow) ? [servingEndpoint(parts)] : []),
+      ...(servesItself(baseUrl, parts.servedBelow) ? servingEndpoints(parts) : []),
     ],
     subscribers: subscribers(parts),
     healthChecks: {

@@ -7,6 +7,7 @@ import { formatAttributes, StoredObject, type ListKey } from '../../core/objects
 import type { Filter, SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
 import { positionOf } from '../../core/query/sort.ts';
+import { addReference, mayHaveReferences, readReferences, removeReference } from './references.ts';
 
 const kind = 'attachments';
 const root = '__attachments__';
@@ -35,6 +36,8 @@ export interface LinkedFile {
 
 export interface Link extends LinkedFile {
   readonly recordUri: string;
+  /** URI of the record that the file was uploaded to: another one than `recordUri` when this is a copy of it. */
+  readonly ownerUri: string;
   /** Absent: it is the file of the record. */
   readonly kept?: Kept;
 }
@@ -49,6 +52,12 @@ export function collectionUri(address: Omit<RecordAddress, 'record'>): string {
 
 export function recordUri(address: RecordAddress): string {
   return `${collectionUri(address)}/records/${address.record}`;
+}
+
+/** The record at a URI; `undefined` for any other text. */
+export function addressOfUri(uri: string): RecordAddress | undefined {
+  const match = /^\/buckets\/([^/]+)\/collections\/([^/]+)\/records\/([^/]+)$/.exec(uri);
+  return match === null ? undefined : { bucket: match[1]!, collection: match[2]!, record: match[3]! };
 }
 
 /** The file that the record has. */
@@ -66,8 +75,13 @@ export async function findKeptLink(
 }
 
 /** Says that the file is the one of the record, from now on. */
-export async function writeLink(storage: StorageWriter, address: RecordAddress, file: LinkedFile): Promise<void> {
-  const { location, filename, mimetype } = file;
+export async function writeLink(
+  storage: StorageWriter,
+  address: RecordAddress,
+  { location, filename, mimetype }: LinkedFile,
+  ownerUri: string = recordUri(address),
+): Promise<void> {
+  const isOwner = ownerUri === recordUri(address);
   const attributes = {
     location,
     filename,
@@ -75,9 +89,11 @@ export async function writeLink(storage: StorageWriter, address: RecordAddress, 
     bucket_uri: bucketUri(address),
     collection_uri: collectionUri(address),
     record_uri: recordUri(address),
+    ...(isOwner ? {} : { owner_uri: ownerUri }),
   };
   const list = listOf(root, collectionUri(address));
   await storage.update(list, address.record, formatAttributes(attributes));
+  if (!isOwner) await addReference(storage, { location, ownerUri }, recordUri(address));
 }
 
 /**
@@ -140,18 +156,45 @@ async function retire(
   kept: Kept | undefined,
 ): Promise<readonly string[]> {
   const doomed: string[] = [];
+  const shares = new Map<string, boolean>();
   for (const { list, object } of links) {
     const link = toLink(object);
     if (link === undefined) continue;
     await storage.delete(list, object.id, { keepTombstone: false });
-    if (kept === undefined && link.kept === undefined) doomed.push(link.location);
-    else await keep(storage, object, link, kept ?? 'deleted');
+    const isCopy = link.ownerUri !== link.recordUri;
+    if (isCopy) await removeReference(storage, link, link.recordUri);
+    if (kept === undefined && link.kept === undefined) {
+      if (!(await isHeld(storage, link, shares))) doomed.push(link.location);
+    } else if (!isCopy || !(await isHeld(storage, link, shares))) {
+      await keep(storage, object, link, kept ?? 'deleted');
+    }
   }
   return doomed;
 }
 
-async function keep(storage: StorageWriter, object: StoredObject, { location }: Link, kept: Kept): Promise<void> {
-  const list = listOf(keptRoot, collectionOf(object) ?? '');
+/**
+ * Whether a record has the file besides the one whose link has just been removed: a copy, or its owner. Copies are made
+ * under the locks of both lists of records, so that none comes while one of these is being changed.
+ *
+ * @param shares remembers which collections have files that are referred to
+ */
+async function isHeld(storage: StorageReader, link: Link, shares: Map<string, boolean>): Promise<boolean> {
+  const owner = addressOfUri(link.ownerUri);
+  if (owner === undefined) return false;
+  if (link.ownerUri !== link.recordUri) {
+    if ((await findLink(storage, owner))?.location === link.location) return true;
+    if ((await findKeptLink(storage, owner, link.location)) !== undefined) return true;
+  }
+  const uri = collectionUri(owner);
+  if (!shares.has(uri)) shares.set(uri, await mayHaveReferences(storage, link));
+  return shares.get(uri) === true && (await readReferences(storage, link, 1)).length > 0;
+}
+
+/** Of a copy, too, the file is kept where its owner was: there it is looked for. */
+async function keep(storage: StorageWriter, object: StoredObject, link: Link, kept: Kept): Promise<void> {
+  const { location, ownerUri, recordUri: uri } = link;
+  const owner = ownerUri === uri ? undefined : addressOfUri(ownerUri);
+  const list = listOf(keptRoot, owner === undefined ? (collectionOf(object) ?? '') : collectionUri(owner));
   await storage.update(list, keptId(location), formatAttributes({ ...object.attributes, kept }));
 }
 
@@ -198,11 +241,12 @@ async function* readAll(
 }
 
 function toLink(object: StoredObject | undefined): Link | undefined {
-  const { location, record_uri: uri, kept, filename, mimetype } = object?.attributes ?? {};
+  const { location, record_uri: uri, owner_uri: owner, kept, filename, mimetype } = object?.attributes ?? {};
   if (typeof location !== 'string' || typeof uri !== 'string') return undefined;
   const link = {
     location,
     recordUri: uri,
+    ownerUri: typeof owner === 'string' ? owner : uri,
     // Other servers do not say.
     filename: typeof filename === 'string' ? filename : location.slice(location.lastIndexOf('/') + 1),
     mimetype: typeof mimetype === 'string' ? mimetype : 'application/octet-stream',

@@ -1,19 +1,38 @@
 // `GET /attachments/<bucket>/<collection>/<record>/<name>`: the files themselves, for those who may read their records.
+// `GET …/attachment/url`: addresses for those who cannot send credentials.
 // What somebody uploaded is never run: browsers are told what it is, to show only what cannot do anything, and to keep
 // it away from everything else.
 import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
-import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
-import type { Attachments } from './attachments.ts';
+import { addressOf, locationOf, type Attachments } from './attachments.ts';
 import { isShown } from './file-types.ts';
-import { findKeptLink, findLink, recordUri, type Link } from './links.ts';
+import { addressOfUri, findLink, type Link, type RecordAddress } from './links.ts';
+import { findReadable } from './readable.ts';
+import type { UrlSigner } from './signed-urls.ts';
 
 const policy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-export function servingEndpoint(attachments: Attachments): Endpoint {
+export function servingEndpoints(attachments: Attachments): readonly Endpoint[] {
+  const { signer } = attachments;
+  const files = fileEndpoint(attachments);
+  return signer === undefined ? [files] : [files, urlEndpoint(attachments, signer)];
+}
+
+function urlEndpoint(attachments: Attachments, signer: UrlSigner): Endpoint {
+  return {
+    name: 'attachment-url',
+    path: '/buckets/{bucket_id}/collections/{collection_id}/records/{record_id}/attachment/url',
+    isResource: false,
+    operations: forReading('get_attachment_url', (context) => signUrl(attachments, signer, context)),
+  };
+}
+
+function fileEndpoint(attachments: Attachments): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => serve(attachments, context);
   const exposes = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range', 'Content-Disposition'];
   return {
@@ -28,7 +47,8 @@ export function servingEndpoint(attachments: Attachments): Endpoint {
 async function serve(attachments: Attachments, context: Context): Promise<ServiceResponse> {
   const { store } = attachments;
   const { request } = context;
-  const link = await findReadable(attachments, context);
+  const { owner, location } = parseAddress(context.parameters['*'] ?? '');
+  const link = await findReadable(attachments, context, owner, location);
   const headers: ResponseHeaders = {
     'Content-Type': link.mimetype,
     'Content-Disposition': disposition(link),
@@ -36,6 +56,8 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
     'X-Content-Type-Options': 'nosniff',
     // Who may read it can change at any time.
     'Cache-Control': 'private, no-cache',
+    // An address that holds a signature is told to no other site.
+    'Referrer-Policy': 'no-referrer',
   };
   const { access } = store;
   if (access.kind === 'folder') {
@@ -49,28 +71,29 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
   return { status: answer.status, headers: { ...answer.headers, ...headers }, body: answer.body ?? '' };
 }
 
+/** The record and the name of the file in the store, as the address has them. */
+function parseAddress(path: string): { readonly owner: RecordAddress; readonly location: string } {
+  const [bucket = '', collection = '', record = '', ...name] = path.split('/');
+  const location = name.join('/');
+  if (location === '') throw new ServiceError('unknownPath');
+  return { owner: { bucket, collection, record }, location };
+}
+
 /**
- * The file of a record that the caller may read, or one that the record had, for those who may read the collection.
+ * `GET …/attachment/url`: an address of the file of a record that works without credentials for a while.
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
-async function findReadable({ host }: Attachments, context: Context): Promise<Link> {
-  const [bucket = '', collection = '', record = '', ...name] = (context.parameters['*'] ?? '').split('/');
-  const address = { bucket, collection, record };
-  const location = name.join('/');
-  if (location === '') throw new ServiceError('unknownPath');
-  const place = host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
-  if (place === undefined) throw new ServiceError('unknownPath');
-  // Asked first, so that nobody learns from the answer which files there are.
-  await host.objects.requireAllowed(context, place, 'read');
-  const { storage } = context.session.reader;
-  const link = await findLink(storage, address);
-  if (link?.location === location) return link;
-  const kept = await findKeptLink(storage, address, location);
-  if (kept?.kept === 'replaced' && kept.recordUri === recordUri(address)) {
-    if (await host.objects.isAllowed(context, { kind: 'collection', ids: place.ids }, 'read')) return kept;
-  }
-  throw new ServiceError('unknownPath');
+async function signUrl(attachments: Attachments, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
+  const { host } = attachments;
+  const { ids, caller, session } = context;
+  if (caller.userId === undefined) throw refusal(caller);
+  await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');
+  const link = await findLink(session.reader.storage, addressOf(ids));
+  const owner = link === undefined ? undefined : addressOfUri(link.ownerUri);
+  if (link === undefined || owner === undefined) throw new ServiceError('unknownPath');
+  const { search, expires } = signer.sign(link);
+  return jsonResponse(200, { url: locationOf(attachments, owner, link.location) + search, expires });
 }
 
 function conditionsOf({ request }: Context): BlobQuery['headers'] {

@@ -22,6 +22,11 @@ export const attachmentSettings = {
     default: '',
     section,
   }),
+  'attachment.url_lifetime_seconds': setting(
+    duration({ min: 0, max: 86_400 }),
+    'Lifetime of addresses of files that work without credentials, which readers of a record get at …/attachment/url; 0 switches them off. They need userid_hmac_secret, and files that the service itself serves.',
+    { default: 300, section },
+  ),
   'attachment.base_path': setting(
     text('a folder'),
     'Folder of the files, for this service alone. It is created where it is missing.',

@@ -5,7 +5,7 @@ import { storedId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareLists, readIds, type Difference } from './records.ts';
-import type { CollectionId } from './routes.ts';
+import { placeUri, type CollectionId } from './routes.ts';
 import { collectionPlace, recordsOf, type Work } from './service.ts';
 
 /** One write: the attributes of the record, or its deletion. */
@@ -53,7 +53,8 @@ async function copyRecords(
   const difference = await compareRecords(work, from, to, isTouched);
   const { storage } = await work.actor.session.writer();
   const deletions = await readDeletions(storage, recordsOf(from), difference.removed);
-  await applySteps(work, to, (await storage.resourceTimestamp(recordsOf(to))) ?? 0, [
+  const lists = { to, from };
+  await applySteps(work, lists, (await storage.resourceTimestamp(recordsOf(to))) ?? 0, [
     ...difference.put.map(({ id, attributes, lastModified }) => ({ id, attributes, lastModified })),
     ...difference.removed.map((id) => ({ id, attributes: undefined, lastModified: deletions.get(id) })),
   ]);
@@ -66,7 +67,7 @@ export async function removeRecords(work: Work, id: CollectionId): Promise<void>
   await storage.lock(recordsOf(id));
   const ids = await readIds(storage, recordsOf(id));
   const steps = ids.map((record): CopyStep => ({ id: record, attributes: undefined, lastModified: undefined }));
-  await applySteps(work, id, 0, steps);
+  await applySteps(work, { to: id }, 0, steps);
 }
 
 /**
@@ -75,7 +76,7 @@ export async function removeRecords(work: Work, id: CollectionId): Promise<void>
  */
 async function applySteps(
   { service, actor }: Work,
-  to: CollectionId,
+  { to, from }: { readonly to: CollectionId; readonly from?: CollectionId },
   clock: number,
   steps: readonly CopyStep[],
 ): Promise<void> {
@@ -87,8 +88,11 @@ async function applySteps(
     const { attributes } = step;
     const lastModified = timeOf(step) === Infinity ? undefined : step.lastModified;
     if (attributes === undefined) await service.host.objects.remove(actor, place, { lastModified });
-    else
-      await service.host.objects.write(actor, place, { attributes: () => attributes, lastModified, isVerbatim: true });
+    else {
+      const copied = from === undefined ? {} : { copiedFrom: `${placeUri(from)}/records/${step.id}` };
+      const write = { attributes: () => attributes, lastModified, isVerbatim: true, ...copied };
+      await service.host.objects.write(actor, place, write);
+    }
   }
 }
 

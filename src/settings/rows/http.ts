@@ -83,9 +83,11 @@ export const redirectSettings = {
 
 /** What browsers may read and keep. */
 export const cachingSettings = {
-  cors_origins: setting(list('origins, in which * stands for anything'), 'Origins whose scripts may read answers.', {
-    default: ['*'],
-  }),
+  cors_origins: setting(
+    list('origins, in which * stands for anything, and :* at the end for any port or none'),
+    'Origins whose scripts may read answers. With a list, scripts of other origins can change nothing either; the origin of the service itself is accepted when allowed_hosts or http_host says what it is.',
+    { default: ['*'] },
+  ),
   cors_max_age_seconds: setting(
     orNone(integer({ min: 0 })),
     'Seconds for which browsers may keep what a preflight said; empty sends no such header.',

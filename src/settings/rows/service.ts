@@ -1,4 +1,5 @@
 // Settings of the service as a whole: what it calls itself, where it listens, what it loads, what it logs.
+import { isIP } from 'node:net';
 import { setting } from '../definition.ts';
 import {
   choice,
@@ -7,6 +8,7 @@ import {
   integer,
   integerOr,
   list,
+  listOf,
   matching,
   optional,
   renamedList,
@@ -17,6 +19,11 @@ import { readVersion } from '../version.ts';
 
 /** Where the protocol is described; replaced by a deployment with pages of its own. */
 const protocolPages = 'https://docs.kinto-storage.org/';
+
+function isHostPattern(word: string): boolean {
+  const bare = word.replace(/^\[(.*)\]$/, '$1');
+  return word === '*' || isIP(bare) === 6 || /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?$/.test(word);
+}
 
 /** What the service is and where it is reached. */
 export const serviceSettings = {
@@ -59,6 +66,14 @@ export const serviceSettings = {
     text('a host name or an IP address'),
     'Address to listen on; 0.0.0.0 is every address of the machine. The environment variable HOST sets it too.',
     { default: '127.0.0.1' },
+  ),
+  allowed_hosts: setting(
+    listOf(
+      isHostPattern,
+      'host names and IP addresses without port, *.example.org for all names below one, loopback for localhost and 127.0.0.1, or * for any',
+    ),
+    'Hosts that requests may name in Host, in their target, or in what a trusted proxy forwards; other requests get 421. The names in http_host, host and admin_host are always accepted. __lbheartbeat__ answers to any name.',
+    { default: ['*'] },
   ),
   http_port: setting(
     integer({ min: 0, max: 65_535 }),

@@ -1,0 +1,89 @@
+// Who may read a file: readers of the record that it was uploaded to, of any copy of that record, and whoever has an
+// address that one of these has asked for.
+import { ServiceError } from '../../core/errors.ts';
+import type { StorageReader } from '../../contracts/storage.ts';
+import { refusal } from '../../engine/access.ts';
+import type { Context } from '../../engine/context.ts';
+import type { ObjectPlace } from '../../engine/objects.ts';
+import type { Attachments } from './attachments.ts';
+import { attachmentOf, namesFile } from './changes.ts';
+import { addressOfUri, findKeptLink, findLink, recordUri, type Link, type RecordAddress } from './links.ts';
+import { readReferences, type FileOfRecord } from './references.ts';
+import { isSigned } from './signed-urls.ts';
+
+/** Copies of one record that are looked at; the service makes two at most, for preview and destination. */
+const maxCopies = 100;
+
+/**
+ * The file at an address, for a request that may read it.
+ *
+ * @throws ServiceError missingAuthToken, forbidden; unknownPath
+ */
+export async function findReadable(
+  attachments: Attachments,
+  context: Context,
+  owner: RecordAddress,
+  location: string,
+): Promise<Link> {
+  const { host, signer } = attachments;
+  const { storage } = context.session.reader;
+  const file = { ownerUri: recordUri(owner), location };
+  if (signer !== undefined && isSigned(context.query)) {
+    if (!signer.verify(file, context.query)) throw expired();
+    const link = (await findOwn(storage, owner, location)) ?? (await findCopy(attachments, context, file));
+    if (link === undefined) throw new ServiceError('unknownPath');
+    return link;
+  }
+  const place = placeOf(attachments, owner);
+  if (place === undefined) throw new ServiceError('unknownPath');
+  // Asked first, so that nobody learns from the answer which files there are.
+  const isReader = await host.objects.isAllowed(context, place, 'read');
+  if (isReader) {
+    const own = await findOwn(storage, owner, location);
+    if (own !== undefined) return own;
+    const kept = await findKeptLink(storage, owner, location);
+    if (kept?.kept === 'replaced' && kept.recordUri === file.ownerUri) {
+      if (await host.objects.isAllowed(context, { kind: 'collection', ids: place.ids }, 'read')) return kept;
+    }
+  }
+  const isReadable = (copy: ObjectPlace): Promise<boolean> => host.objects.isAllowed(context, copy, 'read');
+  const copy = await findCopy(attachments, context, file, isReadable);
+  if (copy !== undefined) return copy;
+  throw isReader ? new ServiceError('unknownPath') : refusal(context.caller);
+}
+
+/** The record at an address; `undefined` when no record can have these ids. */
+function placeOf({ host }: Attachments, { bucket, collection, record }: RecordAddress): ObjectPlace | undefined {
+  return host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
+}
+
+async function findOwn(storage: StorageReader, owner: RecordAddress, location: string): Promise<Link | undefined> {
+  const link = await findLink(storage, owner);
+  return link?.location === location ? link : undefined;
+}
+
+/** A record that the service has made a copy of the owner, that still is one, and that passes. */
+async function findCopy(
+  attachments: Attachments,
+  context: Context,
+  file: FileOfRecord,
+  passes?: (place: ObjectPlace) => Promise<boolean>,
+): Promise<Link | undefined> {
+  const { storage } = context.session.reader;
+  for (const uri of await readReferences(storage, file, maxCopies)) {
+    const address = addressOfUri(uri);
+    const place = address && placeOf(attachments, address);
+    if (address === undefined || place === undefined) continue;
+    if (passes !== undefined && !(await passes(place))) continue;
+    const link = await findOwn(storage, address, file.location);
+    const attachment = attachmentOf(await attachments.host.objects.find(context, place));
+    if (link?.ownerUri === file.ownerUri && attachment !== undefined && namesFile(attachment, link)) return link;
+  }
+  return undefined;
+}
+
+function expired(): ServiceError {
+  return new ServiceError('forbidden', {
+    message: 'This address of a file has expired, or is none. Ask for a new one.',
+  });
+}

@@ -1,0 +1,417 @@
+// Who may read a file besides the readers of the record that it was uploaded to: readers of copies that the service has
+// made of the record. And who may not: whoever writes the same attachment into a record of their own.
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OpenStores } from '../../src/app/backends.ts';
+import { exportStores, importStores } from '../../src/app/export/export.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import { storedId } from '../../src/core/objects/object-id.ts';
+import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
+import type { ObjectPlace } from '../../src/engine/objects.ts';
+import { definePlugin } from '../../src/http/plugin.ts';
+import { findUnusedFiles } from '../../src/plugins/attachments/clean.ts';
+import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { FileFolder, upload } from '../support/attachments.ts';
+import { forEachBackend } from '../support/backends.ts';
+import { createKeys, dataOf, fetchChangeset, isTrue, setStatus } from '../support/signing.ts';
+
+const keys = createKeys();
+afterAll(() => keys.remove());
+
+function recordAt(uri: string): ObjectPlace {
+  const [, , bucket = '', , collection = '', , record = ''] = uri.split('/');
+  const ids = { bucket_id: storedId(bucket), collection_id: storedId(collection), record_id: storedId(record) };
+  return { kind: 'record', ids };
+}
+
+/** What the service that was started last keeps its objects in. */
+let stores: OpenStores;
+
+/** Copies a record for the service, as signers do: `POST /copy` with the URIs `from` and `to`. */
+const copier = definePlugin({
+  name: 'copier',
+  setup: ({ objects, stores: ofService }) => ({
+    start() {
+      const { database } = ofService.storage;
+      stores = { ...ofService, databases: [database], hasPermissions: true, close: () => Promise.resolve() };
+    },
+    endpoints: [
+      {
+        name: 'copy',
+        path: '/copy',
+        isResource: false,
+        operations: {
+          POST: {
+            id: 'copy',
+            async handle(context) {
+              const { from, to } = context.request.body.parse() as { readonly from: string; readonly to: string };
+              const source = recordAt(from);
+              const { storage } = await context.session.writer();
+              await storage.lock(objects.kind('record').listKey(source.ids, context.caller));
+              const attributes: JsonObject = (await objects.find(context, source))!.attributes;
+              await objects.write(context, recordAt(to), {
+                attributes: () => attributes,
+                isVerbatim: true,
+                copiedFrom: from,
+              });
+              return { status: 200, headers: {}, body: '{}' };
+            },
+          },
+        },
+      },
+    ],
+  }),
+});
+
+const open = { permissions: { read: ['system.Everyone'] } };
+const original = '/buckets/private/collections/c/records/r';
+const copy = '/buckets/public/collections/c/records/r';
+
+forEachBackend((backend) => {
+  describe(`Files of records that the service has copied, on ${backend.name},`, () => {
+    let folder: FileFolder;
+    let service: TestService;
+    let alice: TestClient;
+    let mallory: TestClient;
+
+    beforeEach(async () => {
+      folder = await FileFolder.create();
+      const settings = {
+        includes: 'default_bucket attachments',
+        'attachment.base_path': folder.path,
+        bucket_create_principals: 'system.Authenticated',
+      };
+      service = await backend.start({ settings, plugins: [copier] });
+      alice = service.asUser('alice');
+      mallory = service.asUser('mallory');
+      await alice.request('PUT', '/v1/buckets/private');
+      await alice.request('PUT', '/v1/buckets/private/collections/c');
+      await alice.request('PUT', '/v1/buckets/public', { body: open });
+      await alice.request('PUT', '/v1/buckets/public/collections/c');
+    });
+    afterEach(async () => {
+      await service.close();
+      await folder.remove();
+    });
+
+    const uploadTo = async (record: string, content: string): Promise<string> => {
+      const { status, body } = await upload(alice, record, { content });
+      expect(status).toBeLessThan(300);
+      return (body as { location: string }).location;
+    };
+    const copyRecord = async (from: string, to: string): Promise<void> => {
+      expect((await alice.request('POST', '/v1/copy', { body: { from, to } })).status).toBe(200);
+    };
+    const get = (client: TestClient, location: string): Promise<TestResponse> => client.request('GET', location);
+    const attachmentOf = async (record: string): Promise<unknown> => (await dataOf(alice, record))['attachment'];
+
+    it('are read by readers of the copy, who do not read the original, at the address in the copy.', async () => {
+      const location = await uploadTo(original, 'hello');
+      expect((await get(service, location)).status).toBe(401);
+      await copyRecord(original, copy);
+      expect(await attachmentOf(copy)).toEqual(await attachmentOf(original));
+      expect(await get(service, location)).toMatchObject({ status: 200, text: 'hello' });
+      expect(await get(mallory, location)).toMatchObject({ status: 200, text: 'hello' });
+      expect((await get(service, `/v1${original}`)).status).toBe(401);
+      const head = await service.request('HEAD', location);
+      expect(head).toMatchObject({
+        status: 200,
+        headers: { 'content-length': '5', 'cache-control': 'private, no-cache' },
+      });
+    });
+
+    it('are closed again as soon as nobody may read the copy, and when it loses the file.', async () => {
+      const location = await uploadTo(original, 'hello');
+      await copyRecord(original, copy);
+      const closed = { permissions: { read: [] } };
+      await alice.request('PATCH', '/v1/buckets/public', { body: closed });
+      expect((await get(service, location)).status).toBe(401);
+      await alice.request('PATCH', '/v1/buckets/public', { body: open });
+      expect((await get(service, location)).status).toBe(200);
+      await alice.request('PATCH', `/v1${copy}`, { body: { data: { attachment: null } } });
+      expect((await get(service, location)).status).toBe(401);
+      expect(await get(alice, location)).toMatchObject({ status: 200, text: 'hello' });
+    });
+
+    it.each([
+      ['the copy is deleted', ['DELETE', copy]],
+      ['all records beside the original are deleted', ['DELETE', '/buckets/public/collections/c/records']],
+      ['the collection of the copy is deleted', ['DELETE', '/buckets/public/collections/c']],
+      ['all collections of its bucket are deleted', ['DELETE', '/buckets/public/collections']],
+      ['the bucket of the copy is deleted', ['DELETE', '/buckets/public']],
+      ['the copy is replaced by a record without a file', ['PUT', copy]],
+    ] as const)(
+      'are closed when %s, also to whoever makes it anew with the same text.',
+      async (_name, [method, target]) => {
+        const location = await uploadTo(original, 'hello');
+        await copyRecord(original, copy);
+        const attachment = await attachmentOf(copy);
+        expect(
+          (await alice.request(method, `/v1${target}`, method === 'PUT' ? { body: { data: {} } } : {})).status,
+        ).toBe(200);
+        expect((await get(service, location)).status).toBe(401);
+        for (const uri of ['/buckets/public', '/buckets/public/collections/c']) {
+          await alice.request('PUT', `/v1${uri}`, { body: open });
+        }
+        expect(
+          (await alice.request('PUT', `/v1${copy}`, { body: { data: { attachment }, ...open } })).status,
+        ).toBeLessThan(300);
+        expect(await attachmentOf(copy)).toEqual(attachment);
+        expect((await get(service, location)).status).toBe(401);
+        expect(await get(alice, location)).toMatchObject({ status: 200, text: 'hello' });
+        expect(folder.names).toHaveLength(1);
+      },
+    );
+
+    it('stay while a copy is there, and go with the last record that has them.', async () => {
+      const first = await uploadTo(original, 'first');
+      await copyRecord(original, copy);
+      const second = await uploadTo(original, 'second');
+      expect(await get(service, first)).toMatchObject({ status: 200, text: 'first' });
+      expect((await get(service, second)).status).toBe(401);
+      // Whoever may read the original has its new file; the old one is the copy's.
+      expect(await get(alice, second)).toMatchObject({ status: 200, text: 'second' });
+      expect(folder.names).toHaveLength(2);
+      await copyRecord(original, copy);
+      expect(await get(service, second)).toMatchObject({ status: 200, text: 'second' });
+      expect((await get(service, first)).status).toBe(401);
+      expect(folder.names).toHaveLength(1);
+      await alice.request('DELETE', '/v1/buckets/private');
+      expect(await get(service, second)).toMatchObject({ status: 200, text: 'second' });
+      expect(folder.names).toHaveLength(1);
+      await alice.request('DELETE', `/v1${copy}`);
+      expect((await get(service, second)).status).toBe(401);
+      expect(folder.names).toEqual([]);
+    });
+
+    it('belong to a copy of a copy as well, and come back to the original with it.', async () => {
+      const first = await uploadTo(original, 'first');
+      const third = '/buckets/public/collections/d/records/r';
+      await alice.request('PUT', '/v1/buckets/public/collections/d');
+      await copyRecord(original, copy);
+      await copyRecord(copy, third);
+      await alice.request('DELETE', `/v1${copy}`);
+      expect(await get(service, first)).toMatchObject({ status: 200, text: 'first' });
+      const second = await uploadTo(original, 'second');
+      await copyRecord(third, original);
+      expect(await get(alice, first)).toMatchObject({ status: 200, text: 'first' });
+      expect((await get(alice, second)).status).toBe(404);
+      expect(folder.names).toHaveLength(1);
+      await alice.request('DELETE', `/v1${third}`);
+      expect((await get(service, first)).status).toBe(401);
+      expect(await get(alice, first)).toMatchObject({ status: 200, text: 'first' });
+      await alice.request('DELETE', `/v1${original}`);
+      expect(folder.names).toEqual([]);
+    });
+
+    it('are replaced when another file is uploaded to the copy.', async () => {
+      const first = await uploadTo(original, 'first');
+      await copyRecord(original, copy);
+      const own = await uploadTo(copy, 'own');
+      expect(await get(service, own)).toMatchObject({ status: 200, text: 'own' });
+      expect((await get(service, first)).status).toBe(401);
+      expect(folder.names).toHaveLength(2);
+      await alice.request('DELETE', `/v1${copy}`);
+      expect(folder.names).toHaveLength(1);
+    });
+
+    it('are in use as long as a copy has them, and keep their copies through an export and back.', async () => {
+      const location = await uploadTo(original, 'hello');
+      await copyRecord(original, copy);
+      const attachment = await attachmentOf(copy);
+      await alice.request('PUT', '/v1/buckets/public/collections/c/records/forged', { body: { data: { attachment } } });
+      await alice.request('DELETE', `/v1${original}`);
+      const files = await openFolderStore({ kind: 'folder', path: folder.path });
+      expect(await findUnusedFiles(files, stores.storage.reader, Infinity)).toEqual([]);
+      const exported = path.join(folder.path, 'export.ndjson');
+      await exportStores(stores, exported);
+      await service.close();
+      const settings = { includes: 'attachments', 'attachment.base_path': folder.path };
+      service = await startTestService({ settings, plugins: [copier] });
+      await importStores(exported, stores, { mode: 'empty', verifies: true });
+      rmSync(exported);
+      alice = service.asUser('alice');
+      expect(await get(service, location)).toMatchObject({ status: 200, text: 'hello' });
+      expect(await findUnusedFiles(files, stores.storage.reader, Infinity)).toEqual([]);
+      await alice.request('DELETE', `/v1${copy}`);
+      expect((await get(service, location)).status).toBe(401);
+      expect(folder.names).toEqual([]);
+    });
+
+    it('are not opened by a record into which somebody has written the attachment.', async () => {
+      const location = await uploadTo(original, 'secret');
+      const attachment = await attachmentOf(original);
+      const mine = '/v1/buckets/mine/collections/c/records';
+      for (const uri of ['/v1/buckets/mine', '/v1/buckets/mine/collections/c']) await mallory.request('PUT', uri);
+      const data = { attachment };
+      const json = { 'Content-Type': 'application/json-patch+json' };
+      const merge = { 'Content-Type': 'application/merge-patch+json' };
+      const operations = [{ op: 'add', path: '/data/attachment', value: attachment }];
+      for (const id of ['patched', 'merged', 'jsonpatched'])
+        await mallory.request('PUT', `${mine}/${id}`, { body: {} });
+      const answers = [
+        await mallory.request('PUT', `${mine}/put`, { body: { data, ...open } }),
+        // The same id as the original, in case that counted for something.
+        await mallory.request('PUT', `${mine}/r`, { body: { data } }),
+        await mallory.request('POST', mine, { body: { data } }),
+        await mallory.request('PATCH', `${mine}/patched`, { body: { data } }),
+        await mallory.request('PATCH', `${mine}/merged`, { body: { data }, headers: merge }),
+        await mallory.request('PATCH', `${mine}/jsonpatched`, { raw: JSON.stringify(operations), headers: json }),
+        await mallory.request('PUT', '/v1/buckets/default/collections/c/records/r', { body: { data } }),
+        await mallory.request('POST', '/v1/batch', {
+          body: {
+            requests: [
+              { method: 'PUT', path: `${mine}/batch`, body: { data } },
+              { method: 'DELETE', path: `${mine}/batch` },
+              { method: 'PUT', path: `${mine}/batch`, body: { data } },
+            ],
+          },
+        }),
+      ];
+      expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
+      // The service copies what is written there; a copy of a text opens nothing either.
+      await copyRecord('/buckets/mine/collections/c/records/put', '/buckets/mine/collections/c/records/copied');
+      await copyRecord('/buckets/mine/collections/c/records/put', copy);
+      const name = location.split('/').at(-1)!;
+      for (const client of [mallory, service]) {
+        expect([401, 403]).toContain((await get(client, location)).status);
+        for (const id of ['put', 'r', 'patched', 'merged', 'jsonpatched', 'batch', 'copied']) {
+          const { status, text } = await get(client, `/v1/attachments/mine/c/${id}/${name}`);
+          expect([id, [401, 403, 404].includes(status), text.includes('secret')]).toEqual([id, true, false]);
+          const { status: signed } = await get(client, `${mine}/${id}/attachment/url`);
+          expect([id, [401, 404].includes(signed)]).toEqual([id, true]);
+        }
+      }
+      // What becomes of these records does not concern the file.
+      await mallory.request('DELETE', mine);
+      await mallory.request('DELETE', '/v1/buckets/mine');
+      await alice.request('DELETE', `/v1${copy}`);
+      expect(await get(alice, location)).toMatchObject({ status: 200, text: 'secret' });
+    });
+
+    it('are not opened by a copy that was exchanged for the text of another in the same request.', async () => {
+      const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
+      const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
+      const own = await uploadTo(original, 'own');
+      const requests = [
+        { method: 'POST', path: '/copy', body: { from: original, to: copy } },
+        { method: 'PATCH', path: copy, body: { data: { attachment: null } } },
+        { method: 'PATCH', path: copy, body: { data: { attachment } } },
+      ];
+      expect((await alice.request('POST', '/v1/batch', { body: { requests } })).status).toBe(200);
+      expect(await attachmentOf(copy)).toEqual(attachment);
+      for (const location of [secret, own]) {
+        expect((await get(service, location)).status).toBe(401);
+        expect((await get(alice, location)).status).toBe(200);
+      }
+    });
+
+    it('are not opened by a copy of a record whose file was exchanged for the text of another.', async () => {
+      const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
+      const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
+      const own = await uploadTo(original, 'own');
+      const requests = [
+        { method: 'PATCH', path: original, body: { data: { attachment: null } } },
+        { method: 'PATCH', path: original, body: { data: { attachment } } },
+        { method: 'POST', path: '/copy', body: { from: original, to: copy } },
+      ];
+      const { status, body } = await alice.request('POST', '/v1/batch', { body: { requests } });
+      expect([status, (body as { responses: { status: number }[] }).responses.map((each) => each.status)]).toEqual([
+        200,
+        [200, 200, 200],
+      ]);
+      expect(await attachmentOf(copy)).toEqual(attachment);
+      for (const location of [secret, own]) expect((await get(service, location)).status).toBe(401);
+      expect(await get(alice, secret)).toMatchObject({ status: 200, text: 'secret' });
+      expect(folder.names).toHaveLength(1);
+    });
+
+    it('have none of this when the copy and its deletion are undone.', async () => {
+      const location = await uploadTo(original, 'hello');
+      const undone = { method: 'PUT', path: '/buckets/private', headers: { 'If-None-Match': '*' } };
+      const batch = (requests: readonly object[]): Promise<TestResponse> =>
+        alice.request('POST', '/v1/batch', { body: { requests } });
+      const conflict = {
+        method: 'POST',
+        path: '/copy',
+        body: { from: '/buckets/private/collections/c/records/none', to: copy },
+      };
+      expect(
+        (await batch([{ method: 'POST', path: '/copy', body: { from: original, to: copy } }, conflict])).status,
+      ).toBe(500);
+      expect((await get(service, location)).status).toBe(401);
+      await copyRecord(original, copy);
+      expect(
+        (await batch([{ method: 'DELETE', path: copy }, { method: 'DELETE', path: original }, undone, conflict]))
+          .status,
+      ).toBe(500);
+      expect(await get(service, location)).toMatchObject({ status: 200, text: 'hello' });
+    });
+  });
+
+  describe(`Files of signed records on ${backend.name}`, () => {
+    it('are as public as the records, and those under review are not.', async () => {
+      const folder = await FileFolder.create();
+      const source = '/buckets/staging/collections/c';
+      const settings = {
+        includes: 'changes signer attachments',
+        'attachment.base_path': folder.path,
+        'signer.resources': '/buckets/staging -> /buckets/main',
+        ...keys.settings,
+      };
+      const service = await backend.start({ settings });
+      try {
+        const alice = service.asUser('alice');
+        await alice.request('PUT', '/v1/buckets/staging');
+        await alice.request('PUT', `/v1${source}`);
+        const put = async (content: string): Promise<string> => {
+          const { body } = await upload(alice, `${source}/records/r`, { content });
+          return (body as { location: string }).location;
+        };
+        const publicly = async (location: string): Promise<number> => (await service.request('GET', location)).status;
+        const first = await put('first');
+        expect(await publicly(first)).toBe(401);
+        expect((await setStatus(alice, source, 'to-sign')).status).toBe(200);
+        expect(await publicly(first)).toBe(200);
+        const changeset = await fetchChangeset(service, 'main', 'c');
+        expect(changeset.changes).toMatchObject([{ attachment: { location: first } }]);
+        expect(isTrue(changeset, keys.publicKey)).toBe(true);
+
+        const second = await put('second');
+        expect([await publicly(first), await publicly(second)]).toEqual([200, 401]);
+        expect((await setStatus(alice, source, 'to-rollback')).status).toBe(200);
+        expect(await dataOf(alice, `${source}/records/r`)).toMatchObject({ attachment: { location: first } });
+        expect(await alice.request('GET', first)).toMatchObject({ status: 200, text: 'first' });
+        expect(folder.names).toHaveLength(1);
+
+        const third = await put('third');
+        expect((await setStatus(alice, source, 'to-sign')).status).toBe(200);
+        expect([await publicly(first), await publicly(third)]).toEqual([401, 200]);
+        expect(folder.names).toHaveLength(1);
+
+        // An editor names somebody's private file in a record of the source, which is published as it is.
+        const bob = service.asUser('bob');
+        for (const uri of ['/buckets/bob', '/buckets/bob/collections/c']) await bob.request('PUT', `/v1${uri}`);
+        const { body } = await upload(bob, '/buckets/bob/collections/c/records/r', { content: 'secret' });
+        const forged = { data: { attachment: body } };
+        expect((await alice.request('PUT', `/v1${source}/records/forged`, { body: forged })).status).toBe(201);
+        expect((await setStatus(alice, source, 'to-sign')).status).toBe(200);
+        expect(await dataOf(alice, '/buckets/main/collections/c/records/forged')).toMatchObject(forged.data);
+        const { location } = body as { location: string };
+        expect(await publicly(location)).toBe(401);
+        expect((await alice.request('GET', location)).status).toBe(403);
+
+        await alice.request('DELETE', `/v1${source}/records/r`);
+        expect(await publicly(third)).toBe(200);
+        expect((await setStatus(alice, source, 'to-sign')).status).toBe(200);
+        expect(await publicly(third)).toBe(401);
+        expect(await bob.request('GET', location)).toMatchObject({ status: 200, text: 'secret' });
+        expect(folder.names).toHaveLength(1);
+      } finally {
+        await service.close();
+        await folder.remove();
+      }
+    });
+  });
+});
