@@ -20,6 +20,8 @@ export interface EngineOptions {
   readonly maxPrincipals: number;
   /** Longest JSON text that the attributes of an object may have. */
   readonly maxObjectChars: number;
+  /** Bytes that the objects on a page of a list, or in an answer without pages, may have together. */
+  readonly maxPageBytes: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
