@@ -14,7 +14,13 @@ import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import type { Load } from './load.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
-import { RequestMemory, smallBytes, whenSent, type RequestAccount, type RequestMemoryOptions } from './request-memory.ts';
+import {
+  RequestMemory,
+  smallBytes,
+  whenSent,
+  type RequestAccount,
+  type RequestMemoryOptions,
+} from './request-memory.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
 

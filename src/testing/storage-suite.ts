@@ -4,6 +4,7 @@ import { filterCases } from './storage/filters.ts';
 import { horizonCases } from './storage/horizon.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
+import { pageBytesCases } from './storage/page-bytes.ts';
 import { restoringCases } from './storage/restoring.ts';
 import { sortingCases } from './storage/sorting.ts';
 import { timestampCases } from './storage/timestamps.ts';
@@ -16,6 +17,7 @@ export const storageCases: readonly StorageCase[] = [
   ...filterCases,
   ...sortingCases,
   ...bulkCases,
+  ...pageBytesCases,
   ...horizonCases,
   ...severalCases,
   ...restoringCases,

@@ -80,7 +80,9 @@ function* selectByTimestamp(
   const visit = (window: Window): boolean => {
     const wanted = limit + 1 - found.entries.length;
     const order = `2 ${sqlOrder(direction)}`;
-    found.add(selectRows(connection, selection, window, { order, limit: wanted, inline: inlineBytes(wanted, maxBytes) }));
+    found.add(
+      selectRows(connection, selection, window, { order, limit: wanted, inline: inlineBytes(wanted, maxBytes) }),
+    );
     return found.isFull || found.entries.length > limit;
   };
   const unfiltered = selection.tables.every(({ condition }) => condition === undefined);

@@ -1,5 +1,7 @@
 // DELETE on a list: one page of the objects that the caller may delete.
+import type { Deletion } from '../../contracts/storage.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
@@ -10,6 +12,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
+import type { Writer } from '../session.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -46,8 +49,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const query = readQuery(parameters, context, options, kind.traits);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
-  const { filters, sort, after, limit } = query;
-  const { deletions, more } = await writer.storage.deleteAll(list, { filters, sort, after, limit, ids: access.ids });
+  const { sort, limit } = query;
+  const { deletions, more } = await deletePage(scope, writer, { ...query, ids: access.ids });
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
@@ -62,6 +65,34 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   }
   const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;
   return { status: 200, headers, body };
+}
+
+/**
+ * Deletes what the query selects, up to its limit, however long the objects are together: they are read in pieces, and what
+ * is kept of them until the request ends is reserved.
+ */
+async function deletePage({ list, context }: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
+  const { filters, ids, sort, after, limit, maxBytes } = query;
+  const deletions: Deletion[] = [];
+  let chars = 0;
+  for (;;) {
+    const left = limit - deletions.length;
+    const page = await storage.deleteAll(list, { filters, ids, sort, after, limit: left, maxBytes });
+    for (const deletion of page.deletions) {
+      deletions.push(deletion);
+      chars += deletion.old.text.length;
+    }
+    if (chars > smallChars) context.request.memory?.reserveNow(chars);
+    if (!page.more || deletions.length >= limit || page.deletions.length === 0) return { deletions, more: page.more };
+  }
+}
+
+/** Texts that need no reservation. */
+const smallChars = 65_536;
+
+interface DeletedPage {
+  readonly deletions: readonly Deletion[];
+  readonly more: boolean;
 }
 
 /** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
