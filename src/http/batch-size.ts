@@ -10,10 +10,10 @@ export interface BatchSizeOptions {
 
 /** Defaults of this size in all entries together need no reservation. */
 const smallBytes = 65_536;
-/** What a byte of an entry takes while the batch runs: its value, the texts to store and to answer. */
-const expansionOfEntry = 4;
+/** What a byte of an entry takes besides its answer: the text to store. */
+const expansionOfEntry = 1;
 /** Answers are joined in the end, and sent as bytes. */
-const expansionOfAnswer = 3;
+const expansionOfAnswer = 2.5;
 /** Answers are reserved in steps. */
 const answerStepBytes = 1_048_576;
 /** What a value of the defaults weighs besides its text: entries that add to an object get a copy of it. */

@@ -117,7 +117,8 @@ export class MemoryBudget {
     const { maxWaiting, maxWaitMs } = this.#options;
     const { name } = reservation.requester;
     const ofName = this.#waiting.filter((other) => other.reservation.requester.name === name).length;
-    if (this.#waiting.length >= maxWaiting || ofName >= Math.ceil(maxWaiting * waitingOfName)) {
+    const hasPlace = this.#waiting.length < maxWaiting && ofName < Math.ceil(maxWaiting * waitingOfName);
+    if (!hasPlace || this.#wouldBlock(reservation)) {
       this.#options.onExhausted?.();
       throw new MemoryRefused('exhausted');
     }
@@ -140,6 +141,19 @@ export class MemoryBudget {
       this.#waiting.push(waiting);
       this.#serveWaiting();
     });
+  }
+
+  /**
+   * Whether a reservation that holds something would wait for another one that waits for it: what is held by those that
+   * wait to grow is not given back before the first of them has what it needs.
+   */
+  #wouldBlock(newcomer: Reservation): boolean {
+    if (newcomer.bytes === 0) return false;
+    const growing = this.#waiting.filter(({ reservation }) => reservation.bytes > 0);
+    const [first] = growing;
+    if (first === undefined) return false;
+    const heldByOthers = growing.slice(1).reduce((sum, { reservation }) => sum + reservation.bytes, newcomer.bytes);
+    return first.bytes + heldByOthers > this.#options.totalBytes;
   }
 
   /** Grants in order as long as the next one fits. One that does not fit is not overtaken, or it might never fit. */

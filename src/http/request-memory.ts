@@ -24,11 +24,11 @@ export interface RequestMemoryOptions {
 /** Bodies and answers up to this size need no reservation of their own. */
 export const smallBytes = 65_536;
 /** What a byte of a small body may take: JSON of many tiny values. */
-const expansionOfSmall = 16;
+const expansionOfSmall = 30;
 /** What a byte of the text of a body takes while a request is worked on: text, texts to store and to answer, copies. */
-const expansionOfText = 5;
+const expansionOfText = 8;
 /** What a JSON value takes besides its text: the value, its place in an object, and copies of both. */
-const bytesPerValue = 200;
+const bytesPerValue = 110;
 /** What a byte of an answer takes while the answer is built: rows, their texts joined, and the bytes to send. */
 export const expansionOfAnswer = 4;
 

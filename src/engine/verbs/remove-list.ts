@@ -1,6 +1,6 @@
 // DELETE on a list: one page of the objects that the caller may delete.
 import type { Deletion } from '../../contracts/storage.ts';
-import { formatEntry } from '../../core/objects/stored.ts';
+import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
@@ -71,20 +71,29 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
  * Deletes what the query selects, up to its limit, however long the objects are together: they are read in pieces, and what
  * is kept of them until the request ends is reserved.
  */
-async function deletePage({ list, context }: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
+async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
+  const { kind, list, context } = scope;
   const { filters, ids, sort, after, limit, maxBytes } = query;
+  const isLookedAt = kind.declaration.afterChange !== undefined || context.session.hears(kind.name, 'delete');
   const deletions: Deletion[] = [];
   let chars = 0;
   for (;;) {
     const left = limit - deletions.length;
     const page = await storage.deleteAll(list, { filters, ids, sort, after, limit: left, maxBytes });
+    const last = page.deletions.at(-1);
     for (const deletion of page.deletions) {
-      deletions.push(deletion);
-      chars += deletion.old.text.length;
+      const isKept = isLookedAt || deletion === last;
+      if (isKept) chars += deletion.old.text.length;
+      deletions.push(isKept ? deletion : withoutText(deletion));
     }
     if (chars > smallChars) context.request.memory?.reserveNow(chars);
-    if (!page.more || deletions.length >= limit || page.deletions.length === 0) return { deletions, more: page.more };
+    if (!page.more || last === undefined || deletions.length >= limit) return { deletions, more: page.more };
   }
+}
+
+/** What is left of a deletion whose object is not looked at any more. */
+function withoutText({ old, tombstone }: Deletion): Deletion {
+  return { old: new StoredObject(old.id, old.lastModified, '{}'), tombstone };
 }
 
 /** Texts that need no reservation. */
