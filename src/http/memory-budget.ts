@@ -78,7 +78,8 @@ export class MemoryBudget {
    */
   grow(reservation: Reservation, bytes: number): Promise<void> | undefined {
     if (bytes > this.#options.totalBytes) throw new MemoryRefused('never');
-    if (this.#waiting.length === 0 && this.tryGrow(reservation, bytes)) return undefined;
+    // Those that wait for their own share do not hold up others.
+    if (this.#findNext() === undefined && this.tryGrow(reservation, bytes)) return undefined;
     return this.#wait(reservation, bytes);
   }
 

@@ -122,12 +122,11 @@ export const users = Array.from({ length: 8 }, (_, n) => `user${n}`);
 
 /** Bodies of about the size, each of a shape that takes much more memory than text. */
 export function largeBodies(bytes: number): readonly string[] {
-  const items = (item: (n: number) => string, length: number): string =>
-    Array.from({ length: Math.floor(bytes / length) }, (_, n) => item(n)).join(',');
+  const keys = Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"k${n + 1_000_000}":1`);
   return [
-    `{"data":{"a":[${items(() => '[]', 3)}]}}`,
-    `{"data":{"a":[${items(() => '1.0', 4)}]}}`,
-    `{"data":{${items((n) => `"k${n + 1_000_000}":1`, 13)}}}`,
+    `{"data":{"a":[${'[],'.repeat(bytes / 3)}0]}}`,
+    `{"data":{"a":[${'1.0,'.repeat(bytes / 4)}0]}}`,
+    `{"data":{${keys.join()}}}`,
     `{"data":{"a":"${'x'.repeat(bytes)}"}}`,
   ];
 }

@@ -21,6 +21,8 @@ const scale = Number(process.env['COFFER_MEMORY_SCALE'] ?? 1);
 const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
 const listMegabytes = 25 * scale;
 const readers = 25;
+const bodies = largeBodies(9.9 * megabyte);
+const [, , keys = '', plain = ''] = bodies;
 
 describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 * scale }, (backend) => {
   let victim: Victim;
@@ -45,9 +47,10 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
 
   beforeAll(async () => {
     victim = await Victim.start(backend, heapMegabytes === 0 ? undefined : heapMegabytes);
-    // Everything is loaded and compiled before the measurement.
+    // Everything is loaded and compiled before the measurement, and the buffers of drivers, which never shrink, are as long
+    // as they get.
     await attack([
-      victim.send('owner', 'PUT', `${list}/first`, largeBodies(200_000)[2]),
+      victim.send('owner', 'PUT', `${list}/first`, plain),
       victim.send('owner', 'POST', '/batch', inflatedBatch(10_000)),
     ]);
     await attack([victim.send('owner', 'GET', list)]);
@@ -61,9 +64,7 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
   });
 
   it('survives the largest bodies at once, whatever their shape, and serves the plain ones', async () => {
-    const bodies = largeBodies(9.9 * megabyte);
     await attack(bodies.map((body, n) => victim.send('user0', 'PUT', `${list}/a${n}`, body)));
-    const plain = bodies.at(-1)!;
     const answers = await attack(
       users.slice(0, 4).map((user) => victim.send(user, 'PUT', `${list}/plain-${user}`, plain)),
     );
@@ -102,12 +103,11 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
   });
 
   it('survives all of it at once, from several users', async () => {
-    const [, , keys = '', text = ''] = largeBodies(9.9 * megabyte);
     const batch = inflatedBatch(0.5 * megabyte);
     await attack(
       users.flatMap((user) => [
         victim.send(user, 'PUT', `${list}/keys-${user}`, keys),
-        victim.send(user, 'PUT', `${list}/text-${user}`, text),
+        victim.send(user, 'PUT', `${list}/text-${user}`, plain),
         victim.send(user, 'POST', '/batch', batch),
         victim.send(user, 'GET', list),
       ]),
@@ -122,9 +122,8 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
   it('has given everything back', async () => {
     expect(await victim.usedBytes()).toBeLessThan(idleBytes * 1.2);
     // Nothing is reserved any more: the largest body needs nearly all there is.
-    for (const user of users.slice(0, 3)) {
-      const largest = largeBodies(9.9 * megabyte).at(-1)!;
-      expect((await victim.send(user, 'PUT', `${list}/again`, largest)).status).toBeLessThan(300);
+    for (const user of users.slice(0, 2)) {
+      expect((await victim.send(user, 'PUT', `${list}/again`, plain)).status).toBeLessThan(300);
     }
   });
 });
