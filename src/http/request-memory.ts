@@ -160,17 +160,18 @@ export class RequestAccount implements MemoryAccount {
   /** Reserves room for an answer that is known to be large; `undefined` for all others. */
   expectAnswer(target: string): Promise<void> | undefined {
     const bytes = this.#memory.answerSizes.expected(target);
-    return bytes === 0 ? undefined : this.reserve(bytes * expansionOfAnswer);
+    if (bytes === 0) return undefined;
+    return this.reserve(Math.min(bytes * expansionOfAnswer, this.#memory.working.totalBytes));
   }
 
   /**
    * Holds room for the answer to a request that changed nothing, until it is sent.
    *
-   * @throws ServiceError overloaded: the answer is to be dropped
+   * @throws ServiceError requestTooLarge or overloaded: the answer is to be dropped
    */
   holdRead(target: string, bytes: number): void {
     this.#memory.answerSizes.note(target, bytes);
-    if (bytes > smallBytes && !this.#ofWork().tryGrow(bytes)) throw exhausted();
+    if (bytes > smallBytes) this.reserveNow(bytes);
     this.holdAnswer(bytes);
   }
 
