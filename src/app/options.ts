@@ -25,6 +25,7 @@ export function engineOptions(
     isReadonly: settings.get('readonly'),
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
+    maxPageBytes: settings.get('max_page_bytes'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
@@ -86,6 +87,11 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' |
   return {
     json: { maxDepth: settings.get('max_json_depth') },
     bodyLimitBytes: settings.get('max_body_size'),
+    memory: {
+      budgetBytes: settings.get('memory_budget_bytes'),
+      maxWaitMs: settings.get('memory_wait_seconds') * 1000,
+      maxWaiting: settings.get('memory_max_waiting'),
+    },
     headerLimitBytes: settings.get('max_header_size'),
     // Headers that may take longer than the request would switch the limit of the request off.
     headersTimeoutSeconds: Math.min(settings.get('header_timeout_seconds'), settings.get('body_timeout_seconds')),

@@ -185,7 +185,11 @@ export async function assemble(
       endpoints: () => publicEndpoints(settings, endpoints),
       documentationUrl,
     }),
-    batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
+    batchEndpoint({
+      maxRequests: settings.get('batch_max_requests') ?? 0,
+      maxBytes: settings.get('batch_max_bytes'),
+      versionPrefix,
+    }),
     ...resourceEndpoints(
       kinds.values(),
       engine,

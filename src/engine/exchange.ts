@@ -19,6 +19,25 @@ export interface ServiceRequest {
   readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
+  /** What the outer request may hold in memory; absent without a socket. */
+  readonly memory?: MemoryAccount;
+}
+
+/** What one outer request holds in memory, where that is limited. */
+export interface MemoryAccount {
+  /**
+   * Reserves so many bytes for the request besides its body; fewer than before change nothing.
+   *
+   * @returns `undefined` when that was done at once
+   * @throws ServiceError requestTooLarge, or overloaded, also by rejection after a while
+   */
+  reserve(bytes: number): Promise<void> | undefined;
+  /**
+   * Reserves without waiting, where something is locked already.
+   *
+   * @throws ServiceError overloaded
+   */
+  reserveNow(bytes: number): void;
 }
 
 export interface ServiceResponse {
@@ -106,6 +125,11 @@ export class RequestBody {
   release(): Promise<void> | undefined {
     if (this.#releases.length === 0) return undefined;
     return runAll(this.#releases.splice(0));
+  }
+
+  /** Characters of a body that came as a text; 0 of others. */
+  get length(): number {
+    return this.#text?.length ?? 0;
   }
 
   get isEmpty(): boolean {

@@ -21,6 +21,8 @@ export interface EngineOptions {
   readonly maxObjectChars: number;
   /** Whether a principal has the form of a group's URI, with ids that no group can have. */
   readonly isImpossibleGroup: (principal: string) => boolean;
+  /** Bytes that the objects on a page of a list, or in an answer without pages, may have together. */
+  readonly maxPageBytes: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;

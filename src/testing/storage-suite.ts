@@ -5,6 +5,7 @@ import { hostileTextCases } from './storage/hostile.ts';
 import { horizonCases } from './storage/horizon.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
+import { pageBytesCases } from './storage/page-bytes.ts';
 import { restoringCases } from './storage/restoring.ts';
 import { sortingCases } from './storage/sorting.ts';
 import { timestampCases } from './storage/timestamps.ts';
@@ -17,6 +18,7 @@ export const storageCases: readonly StorageCase[] = [
   ...filterCases,
   ...sortingCases,
   ...bulkCases,
+  ...pageBytesCases,
   ...horizonCases,
   ...severalCases,
   ...restoringCases,

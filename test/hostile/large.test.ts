@@ -20,7 +20,7 @@ describe.each(backends)('large requests on $name', (backend) => {
   ): Promise<TestResponse> => alice.request(method, path, { raw, headers });
 
   beforeAll(async () => {
-    watched = await startWatched(backend);
+    watched = await startWatched(backend, { max_page_bytes: '1000000' });
     alice = watched.service.asUser('alice');
     await alice.request('PUT', '/v1/buckets/b');
     await alice.request('PUT', '/v1/buckets/b/collections/c');
@@ -97,22 +97,38 @@ describe.each(backends)('large requests on $name', (backend) => {
   });
 
   it('A page of long records ends early and is continued.', async () => {
-    for (let i = 0; i < 11; i++)
-      await send('PUT', `${list}/page-${i}`, `{"data":{"t":1,"a":"${'x'.repeat(9_800_000)}"}}`);
-    const ids: string[] = [];
-    let path: string | undefined = `${list}?t=1`;
-    let pages = 0;
-    while (path !== undefined) {
-      const { body, headers } = await alice.request('GET', path);
-      ids.push(...(body as { data: { id: string }[] }).data.map(({ id }) => id));
-      path = headers['next-page']?.slice(watched.service.origin.length);
-      pages++;
-    }
-    expect(pages).toBe(2);
-    expect(new Set(ids).size).toBe(11);
-    expect(ids).toHaveLength(11);
     await alice.request('DELETE', list);
-  }, 30_000);
+    for (let i = 0; i < 11; i++)
+      await send('PUT', `${list}/page-${i}`, `{"data":{"t":1,"a":"${'x'.repeat(400_000)}"}}`);
+    for (const query of ['', '?t=1', '?_sort=t', '?_sort=id&_limit=1000', '?_fields=t']) {
+      const ids: string[] = [];
+      let path: string | undefined = list + query;
+      let pages = 0;
+      while (path !== undefined) {
+        const { body, headers } = await alice.request('GET', path);
+        ids.push(...(body as { data: { id: string }[] }).data.map(({ id }) => id));
+        path = headers['next-page']?.slice(watched.service.origin.length);
+        pages++;
+      }
+      expect([query, pages]).toEqual([query, 6]);
+      expect(new Set(ids).size).toBe(11);
+      expect(ids).toHaveLength(11);
+    }
+    expect((await alice.request('DELETE', list)).headers['next-page']).toBeUndefined();
+    expect((await alice.request('GET', list)).body).toEqual({ data: [] });
+  });
+
+  it('A batch counts its defaults in every entry, and is refused before any of it is done when it is too large.', async () => {
+    const requests = Array.from({ length: 25 }, (_, n) => ({ path: `${list}/b${n}` }));
+    const batch = (chars: number): string =>
+      JSON.stringify({ defaults: { method: 'PUT', body: { data: { a: 'x'.repeat(chars) } } }, requests });
+    const refused = await send('POST', '/v1/batch', batch(1_100_000));
+    expect([refused.status, (refused.body as { errno: number }).errno]).toEqual([413, 113]);
+    expect((refused.body as { message: string }).message).toContain('26214400 bytes');
+    expect((await alice.request('GET', list)).body).toEqual({ data: [] });
+    expect((await send('POST', '/v1/batch', batch(100_000))).status).toBe(200);
+    await alice.request('DELETE', list);
+  });
 
   it('Long lists in the query string are served or refused.', async () => {
     const many = Array.from({ length: 10_000 }, (_, index) => index);

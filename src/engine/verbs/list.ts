@@ -1,6 +1,6 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatJson } from '../../base/json.ts';
-import { fittingEntries, type JoinedEntries } from '../../core/objects/joined.ts';
+import type { JoinedEntries } from '../../core/objects/joined.ts';
 import { entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -217,9 +217,8 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
 }
 
 async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
-  const entries = fittingEntries(page.entries);
+  const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
-  const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   const position = last && positionOf(last, query.sort);
   return { text: formatPage(scope, entries, query), count: entries.length, more, position };

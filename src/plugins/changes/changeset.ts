@@ -116,12 +116,13 @@ async function collectionChangeset(
   const filters: readonly Filter[] =
     since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
+  const maxBytes = host.engine.maxPageBytes;
   let collection = await read();
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (collection === undefined) {
       throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
     }
-    const page = await storage.listText(list, { filters, sort, limit, includeDeleted: since !== undefined });
+    const page = await storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined });
     if (page.more && page.count < limit) {
       const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
       throw new ServiceError('requestTooLarge', { message });

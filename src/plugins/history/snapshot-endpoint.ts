@@ -16,8 +16,9 @@ const instant: ParameterRule = {
   form: 'milliseconds since 1970',
 };
 
-export function snapshotEndpoint(objects: Objects, scope: RecordedScope): Endpoint {
-  const handle = (context: Context): Promise<ServiceResponse> => answer(objects, scope, context);
+/** @param maxBytes of all records in one answer */
+export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxBytes: number): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => answer({ objects, scope, maxBytes }, context);
   const requireAccess = (context: Context): Promise<void> =>
     requireGranted([objects.kind('record').rules.readList], context);
   const exposes = ['Cache-Control', 'Expires', 'Pragma'];
@@ -31,7 +32,13 @@ export function snapshotEndpoint(objects: Objects, scope: RecordedScope): Endpoi
   };
 }
 
-async function answer(objects: Objects, scope: RecordedScope, context: Context): Promise<ServiceResponse> {
+interface Snapshots {
+  readonly objects: Objects;
+  readonly scope: RecordedScope;
+  readonly maxBytes: number;
+}
+
+async function answer({ objects, scope, maxBytes }: Snapshots, context: Context): Promise<ServiceResponse> {
   const { caller, ids, issues, parameters, session } = context;
   const { reader } = session;
   const records = objects.kind('record');
@@ -50,7 +57,7 @@ async function answer(objects: Objects, scope: RecordedScope, context: Context):
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new PastChanges(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
-  const texts = await readSnapshot({ storage, records: list, isThere, changes }, at).catch(translate);
+  const texts = await readSnapshot({ storage, records: list, isThere, changes, maxBytes }, at).catch(translate);
   if (texts === undefined) {
     throw new ServiceError('missingParent', { details: { id: collectionId, resource_name: 'collection' } });
   }

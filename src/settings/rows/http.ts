@@ -12,6 +12,16 @@ export const requestSettings = {
       isPublic: true,
     },
   ),
+  batch_max_bytes: setting(
+    integer({ min: 1 }),
+    'Maximum size in bytes of all entries of a batch, each with the defaults it inherits, and of all answers to a batch.',
+    { default: 26_214_400 },
+  ),
+  max_page_bytes: setting(
+    integer({ min: 1 }),
+    'Maximum size in bytes of the objects on one page of a list. A page ends early at this size, after at least one object, and Next-Page continues it. Changesets and snapshots, which have no pages, are refused with 413 beyond this size.',
+    { default: 10_485_760 },
+  ),
   max_body_size: setting(integer({ min: 1 }), 'Bytes that the body of a request may have.', { default: 10_485_760 }),
   max_header_size: setting(integer({ min: 1024 }), 'Bytes that the first line and the headers of a request may have.', {
     default: 32_768,
