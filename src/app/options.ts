@@ -21,6 +21,7 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
     maxIdLength: settings.get('max_id_length'),
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
+    maxObjectValues: settings.get('max_json_values'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
@@ -78,7 +79,7 @@ export function redirectOptions(settings: Settings): RedirectOptions {
 
 export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner'> {
   return {
-    json: { maxDepth: settings.get('max_json_depth') },
+    json: { maxDepth: settings.get('max_json_depth'), maxValues: settings.get('max_json_values') },
     bodyLimitBytes: settings.get('max_body_size'),
     headerLimitBytes: settings.get('max_header_size'),
     // Headers that may take longer than the request would switch the limit of the request off.

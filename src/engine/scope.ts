@@ -20,6 +20,8 @@ export interface EngineOptions {
   readonly maxPrincipals: number;
   /** Longest JSON text that the attributes of an object may have. */
   readonly maxObjectChars: number;
+  /** JSON values that an object may have after a change, as `countValues` counts them. */
+  readonly maxObjectValues: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;

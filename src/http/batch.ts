@@ -12,7 +12,7 @@ import {
   type ServiceRequest,
   type ServiceResponse,
 } from '../engine/exchange.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
 export interface BatchOptions {
   /** Most entries allowed; 0: no limit. */
@@ -53,6 +53,8 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const parts: string[] = [];
   let chars = 0;
   const outer = outerHeaders(context.request.headers);
+  const loading = context.request.body.load();
+  if (loading !== undefined) await loading;
   const entries = parseBatch(context.request.body, options);
   const requests = entries.map((entry) => entryRequest(context.request, outer, entry));
   context.session.expectSeveral();
@@ -217,7 +219,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<
 
 function isBatchTarget(target: string, versionPrefix: string): boolean {
   try {
-    return parseTarget(target).path.replace(/\/+$/, '') === `${versionPrefix}/batch`;
+    return withoutSlashesAtEnd(parseTarget(target).path) === `${versionPrefix}/batch`;
   } catch (error) {
     if (error instanceof ServiceError) return false;
     throw error;

@@ -40,8 +40,8 @@ describe.each(backends)('large requests on $name', (backend) => {
     await alice.request('DELETE', `${list}/long`);
   });
 
-  it('Of a million faults a hundred are told.', async () => {
-    const wrong = `${'0,'.repeat(1_000_000)}0`;
+  it('reports a hundred of very many faults', async () => {
+    const wrong = `${'0,'.repeat(90_000)}0`;
     for (const [path, body] of [
       [`${list}/x`, `{"permissions":{"read":[${wrong}]}}`],
       ['/v1/buckets/b/groups/g', `{"data":{"members":[${wrong}]}}`],
@@ -50,7 +50,7 @@ describe.each(backends)('large requests on $name', (backend) => {
       expect(status).toBe(400);
       expect((answer as { details: unknown[] }).details).toHaveLength(100);
     }
-    const keys = Array.from({ length: 200_000 }, (_, index) => `"u${index}":1`);
+    const keys = Array.from({ length: 90_000 }, (_, index) => `"u${index}":1`);
     const batch = await send('POST', '/v1/batch', `{${keys.join()}}`);
     expect(batch.status).toBe(400);
     expect(batch.text.length).toBeLessThan(1000);

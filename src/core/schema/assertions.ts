@@ -215,8 +215,15 @@ function canonicalNumber(value: JsonNumber): string {
 function canonicalDigits({ text }: ExactNumber): string {
   const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text)!;
   const all = `${whole!}${fraction}`.replace(/^0+/, '');
-  const digits = all.replace(/0+$/, '');
+  const digits = withoutZerosAtEnd(all);
   return `${sign!}${digits}e${BigInt(power) - BigInt(fraction.length) + BigInt(all.length - digits.length)}`;
+}
+
+/** A loop and not `/0+$/`: a regular expression tries every run of zeros anew from each of its zeros. */
+function withoutZerosAtEnd(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--;
+  return digits.slice(0, end);
 }
 
 function requiredKeys(keyword: string, value: JsonValue): readonly string[] {

@@ -75,6 +75,8 @@ async function resolve(
       details: { id, resource_name: 'bucket' },
     });
   }
+  const loading = request.body.load();
+  if (loading !== undefined) await loading;
   return { path: uri + below, request: replaceAliasInBody(request, below === '' ? id : undefined) };
 }
 
