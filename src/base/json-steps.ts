@@ -8,6 +8,7 @@ import {
   noJsonLimits,
   parseJson,
   parseStoredJson,
+  requireStorableText,
   setKey,
   valueCost,
   type JsonLimits,
@@ -58,6 +59,7 @@ export function* parseStoredInSteps(text: string): Steps<JsonValue> {
 
 function* readInSteps(reader: JsonReader): Steps<JsonValue> {
   while (!reader.advance(stepWork)) yield;
+  if (reader.holdsBadText) yield* requireStorableText(reader.value, '');
   return reader.value;
 }
 
@@ -90,6 +92,7 @@ function measure(value: JsonValue, allowance: number): number {
 /** Compact JSON text, as `formatJson` makes it. */
 export function* formatInSteps(value: JsonValue): Steps<string> {
   if (!isLargeJson(value)) return formatJson(value);
+  yield;
   const writer = new JsonWriter(value);
   while (!writer.advance(stepWork)) yield;
   return writer.text;

@@ -2,6 +2,7 @@
 // digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
 
 import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
+import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text would change on the way through a double: `1.0`, `12345678901234567890`. */
 export class ExactNumber {
@@ -86,7 +87,9 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
   } catch (error) {
     throw new JsonSyntaxError((error as Error).message);
   }
-  if (mayHoldBadText.test(text) || !text.isWellFormed() || text.includes('\0')) requireStorableText(value, '');
+  if (mayHoldBadText.test(text) || !text.isWellFormed() || text.includes('\0')) {
+    runAtOnce(requireStorableText(value, ''));
+  }
   if (hasExactNumber(text)) value = readExactly(text);
   return value;
 }
@@ -118,18 +121,6 @@ function holdsExactNumber(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(holdsExactNumber);
   for (const key of Object.keys(value)) if (holdsExactNumber((value as JsonObject)[key]!)) return true;
   return false;
-}
-
-/** The value with every exact number as its nearest double, for libraries that know plain JSON only. */
-export function toPlainJson(value: JsonValue): unknown {
-  if (!holdsExactNumber(value)) return value;
-  if (value instanceof ExactNumber) return value.valueOf();
-  if (Array.isArray(value)) return value.map(toPlainJson);
-  const plain: MutableJsonObject = {};
-  for (const key of Object.keys(value as JsonObject)) {
-    setKey(plain, key, toPlainJson((value as JsonObject)[key]!) as JsonValue);
-  }
-  return plain;
 }
 
 /**
@@ -180,18 +171,26 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-function requireStorableText(value: JsonValue, path: string): void {
+/** @throws JsonSyntaxError for text in the value that cannot be stored */
+export function* requireStorableText(value: JsonValue, path: string): Steps<void> {
   if (typeof value === 'string') {
     if (!isStorableText(value)) throw unstorable(path, false);
   } else if (Array.isArray(value)) {
-    value.forEach((item: JsonValue, index) => requireStorableText(item, join(path, String(index))));
+    for (const [index, item] of (value as readonly JsonValue[]).entries()) {
+      yield* requireStorableText(item, join(path, String(index)));
+      if (index % membersPerPause === membersPerPause - 1) yield;
+    }
   } else if (isJsonObject(value)) {
+    let members = 0;
     for (const key of Object.keys(value)) {
       if (!isStorableText(key)) throw unstorable(join(path, key), true);
-      requireStorableText(value[key]!, join(path, key));
+      yield* requireStorableText(value[key]!, join(path, key));
+      if (++members % membersPerPause === 0) yield;
     }
   }
 }
+
+const membersPerPause = 1000;
 
 function unstorable(path: string, isName: boolean): JsonSyntaxError {
   const message = `null characters and lone surrogates are not allowed${isName ? ' in names' : ''}`;
@@ -218,6 +217,7 @@ export class JsonReader {
   readonly #keys: string[] = [];
   #expected: Expected = 'value';
   #root: JsonValue = null;
+  #holdsBadText = false;
   #values = 0;
   #at = 0;
 
@@ -232,10 +232,15 @@ export class JsonReader {
     return this.#root;
   }
 
+  /** Whether null characters or lone surrogates were read, which `requireStorableText` finds unless they were replaced. */
+  get holdsBadText(): boolean {
+    return this.#holdsBadText;
+  }
+
   /**
    * Goes on for so much work, in characters; returns whether that was all.
    *
-   * @throws JsonSyntaxError as `parseJson` does
+   * @throws JsonSyntaxError as `parseJson` does, except for text that cannot be stored
    */
   advance(work: number): boolean {
     let left = work;
@@ -305,7 +310,7 @@ export class JsonReader {
 
   #readKey(code: number): void {
     if (code !== 34) throw this.#unexpected();
-    this.#keys[this.#keys.length - 1] = this.#readString(true);
+    this.#keys[this.#keys.length - 1] = this.#readString();
     this.#skipBlanks(Infinity);
     if (this.#text.charCodeAt(this.#at) !== 58) throw this.#unexpected();
     this.#at++;
@@ -320,7 +325,7 @@ export class JsonReader {
     this.#expected = isArray ? 'value' : 'key';
   }
 
-  #readString(isKey = false): string {
+  #readString(): string {
     const start = this.#at;
     const token = this.#text.slice(start, endOfString(this.#text, start));
     let value: string;
@@ -330,8 +335,7 @@ export class JsonReader {
       throw this.#unexpected();
     }
     this.#at += token.length;
-    const mayBeBad = !this.#isWellFormed || token.includes('\\u');
-    if (mayBeBad && !isStorableText(value)) throw unstorable(this.#path(isKey ? value : undefined), isKey);
+    if (!this.#isWellFormed || token.includes('\\u')) this.#holdsBadText ||= !isStorableText(value);
     return value;
   }
 
@@ -379,16 +383,6 @@ export class JsonReader {
     return new JsonSyntaxError(
       this.#at < this.#text.length ? `unexpected text at position ${this.#at}` : 'unexpected end of the text',
     );
-  }
-
-  /** Where the reader is, for errors: keys and indexes, of a key its own text instead of the last one. */
-  #path(key: string | undefined): string {
-    const last = this.#open.length - 1;
-    const names = this.#open.map((container, level) => {
-      if (Array.isArray(container)) return container.length;
-      return level === last && key !== undefined ? key : this.#keys[level];
-    });
-    return names.join('.');
   }
 }
 
