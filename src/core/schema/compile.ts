@@ -24,7 +24,7 @@ export type Validator = (value: JsonValue) => Steps<Verdict>;
  */
 export function* compileSchema(schema: JsonObject): Steps<Validator> {
   const compiler = new SchemaCompiler(schema, yield* References.of(schema, dialectOf(schema)));
-  yield* compileParts(compiler, schema, (part) => {
+  yield* compileParts(schema, (part) => {
     try {
       compiler.check(part);
     } catch (error) {
@@ -46,17 +46,16 @@ export function* compileSchema(schema: JsonObject): Steps<Validator> {
  */
 export function* requireUsableSchema(schema: JsonObject): Steps<void> {
   const compiler = new SchemaCompiler(schema, yield* References.of(schema, dialectOf(schema)));
-  yield* compileParts(compiler, schema, (part) => void compiler.check(part));
+  yield* compileParts(schema, (part) => void compiler.check(part));
 }
 
 /** Visits the inner parts before the outer ones, which then take only their own time to compile. */
 function* compileParts(
-  compiler: SchemaCompiler,
   schema: JsonObject,
   compile: (part: JsonObject) => void,
   budget: StepBudget = new StepBudget(),
 ): Steps<void> {
-  for (const inner of subschemas(schema)) yield* compileParts(compiler, inner, compile, budget);
+  for (const inner of subschemas(schema)) yield* compileParts(inner, compile, budget);
   compile(schema);
   if (budget.spend(partCost)) yield;
 }
