@@ -30,8 +30,12 @@ export async function* run(bench) {
   const { isShort, seconds } = bench.size;
   const size = isShort ? 2000 : 100_000;
   for (const backend of bench.among('sqlite', 'postgresql')) {
-    const program = await bench.server(backend, { records: size }, { settings: { includes: 'history' } });
-    for (const { name, request, isUnread } of await attacksOn(program.url, size, isShort)) {
+    const settings = { includes: 'history', experimental_collection_schema_validation: 'true' };
+    const program = await bench.server(backend, { records: size }, { settings });
+    for (const { name, request, isUnread } of [
+      ...(await attacksOn(program.url, size, isShort)),
+      ...(await largeAttacksOn(program.url, isShort ? 2000 : 99_000)),
+    ]) {
       const asked = [{ path: other }, { method: 'POST', path: `${other}/records`, body }];
       const visit = { url: program.url, headers: visitorHeaders, requests: asked, expected: [200, 201], everyMs: 10 };
       const quietSeconds = isShort ? 0.2 : seconds;
@@ -89,6 +93,40 @@ export async function attacksOn(url, size, isShort = false) {
     },
     { name: 'a batch that multiplies its defaults', request: inflatedBatch(longText(isShort).slice(0, 900_000)) },
     { name: 'readers of a list who do not read', request: { path: list }, isUnread: true },
+  ];
+}
+
+/**
+ * Requests with the largest bodies that are accepted, and what they need.
+ *
+ * @param {string} url
+ * @param {number} values of a body
+ * @returns {Promise<Attack[]>}
+ */
+async function largeAttacksOn(url, values) {
+  /** @param {(n: number) => string} member @returns {string} */
+  const bodyOf = (member) => `{"data":{${Array.from({ length: values }, (_, n) => member(n)).join()}}}`;
+  const integers = bodyOf((n) => `"k${n}":${n}`);
+  const exact = bodyOf((n) => `"k${n}":${n}.${'5'.repeat(79)}0`);
+  const schemed = `/v1${bucket}/collections/schemed`;
+  const schema = { additionalProperties: { type: ['integer', 'string'], minimum: 0 } };
+  await send(url, { method: 'PUT', path: schemed, body: JSON.stringify({ data: { schema } }) });
+  const patched = `${list}/patched`;
+  await send(url, { method: 'PUT', path: patched, body: integers });
+  const operations = [
+    { op: 'test', path: '/data/k1', value: 1 },
+    { op: 'add', path: '/data/added', value: 1 },
+  ];
+  const patchHeaders = { 'content-type': 'application/json-patch+json' };
+  return [
+    { name: 'largest PUT by values', request: { method: 'PUT', path: `${list}/large`, body: integers } },
+    { name: 'PATCH of it', request: { method: 'PATCH', path: patched, body: '{"data":{"added":1}}' } },
+    {
+      name: 'JSON patch of it',
+      request: { method: 'PATCH', path: patched, body: JSON.stringify(operations), headers: patchHeaders },
+    },
+    { name: 'exact numbers', request: { method: 'PUT', path: `${list}/exact`, body: exact } },
+    { name: 'schema check of it', request: { method: 'PUT', path: `${schemed}/records/large`, body: integers } },
   ];
 }
 

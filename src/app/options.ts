@@ -26,6 +26,7 @@ export function engineOptions(
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
     maxPageBytes: settings.get('max_page_bytes'),
+    maxObjectValues: settings.get('max_json_values'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
@@ -85,7 +86,7 @@ export function redirectOptions(settings: Settings): RedirectOptions {
 
 export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'ownHosts' | 'vitalPaths'> {
   return {
-    json: { maxDepth: settings.get('max_json_depth') },
+    json: { maxDepth: settings.get('max_json_depth'), maxValues: settings.get('max_json_values') },
     bodyLimitBytes: settings.get('max_body_size'),
     memory: {
       budgetBytes: settings.get('memory_budget_bytes'),

@@ -1,6 +1,8 @@
 // A request and its response as plain values, free of any HTTP library: the same whether they came over a socket or
 // out of a batch.
 import { formatJson, JsonSyntaxError, parseJson, type JsonLimits, type JsonValue } from '../base/json.ts';
+import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
+import { runFromNow, type Steps } from '../base/steps.ts';
 
 /** Header names are lower-case; repeated headers are joined as HTTP says. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
@@ -136,6 +138,16 @@ export class RequestBody {
     return this.#text === '';
   }
 
+  /** Whether it came by itself, and not as an entry of a batch, and is not empty. */
+  get isOfRequest(): boolean {
+    return this.#text !== undefined && this.#text !== '';
+  }
+
+  /** Whether its text is so long that it should be read in steps. */
+  get isLarge(): boolean {
+    return this.#text !== undefined && this.#text.length >= largeTextChars;
+  }
+
   /**
    * The JSON value of a body that is not empty.
    *
@@ -152,6 +164,40 @@ export class RequestBody {
       }
     }
     return this.#value;
+  }
+
+  /**
+   * What `parse` returns, in steps where the body is large.
+   *
+   * @throws JsonSyntaxError
+   */
+  *read(): Steps<JsonValue> {
+    if (this.isLarge && this.#isUnread) {
+      try {
+        this.#value = yield* parseInSteps(this.#text!, this.#limits);
+      } catch (error) {
+        if (error instanceof JsonSyntaxError) this.#error = error;
+        throw error;
+      }
+    }
+    return this.parse();
+  }
+
+  /** Reads a large body ahead, so that `parse` returns or throws at once; `undefined` where it does so anyway. */
+  load(): Promise<void> | undefined {
+    return this.isLarge && this.#isUnread ? this.#load() : undefined;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await runFromNow(this.read(), 'normal');
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+    }
+  }
+
+  get #isUnread(): boolean {
+    return this.#value === undefined && this.#error === undefined;
   }
 
   /** For logs at debug level only. */

@@ -23,6 +23,8 @@ export interface EngineOptions {
   readonly isImpossibleGroup: (principal: string) => boolean;
   /** Bytes that the objects on a page of a list, or in an answer without pages, may have together. */
   readonly maxPageBytes: number;
+  /** JSON values that an object may have after a change, as `countValues` counts them. */
+  readonly maxObjectValues: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;

@@ -13,7 +13,7 @@ import {
   type ServiceResponse,
 } from '../engine/exchange.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
 export interface BatchOptions {
   /** Most entries allowed; 0: no limit. */
@@ -59,6 +59,8 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const parts: string[] = [];
   const size = new BatchSize(options, context.request);
   const outer = outerHeaders(context.request.headers);
+  const loading = context.request.body.load();
+  if (loading !== undefined) await loading;
   const { entries, defaultsBytes } = parseBatch(context.request.body, options);
   const room = size.takeEntries(defaultsBytes);
   if (room !== undefined) await room;
@@ -229,7 +231,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<
 
 function isBatchTarget(target: string, versionPrefix: string): boolean {
   try {
-    return parseTarget(target).path.replace(/\/+$/, '') === `${versionPrefix}/batch`;
+    return withoutSlashesAtEnd(parseTarget(target).path) === `${versionPrefix}/batch`;
   } catch (error) {
     if (error instanceof ServiceError) return false;
     throw error;

@@ -15,7 +15,7 @@ import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { BrokenAnswer } from './transport.ts';
 
 /** Envelopes of lists and batches lie around what was one body when it was written. */
-const depth = { maxDepth: 520 };
+const limits = { maxDepth: 520, maxValues: Infinity };
 
 /** What is said of an object that cannot be kept here. */
 export interface Unfit {
@@ -32,7 +32,7 @@ export interface Unfit {
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;
   try {
-    value = parseJson(text, depth);
+    value = parseJson(text, limits);
   } catch (error) {
     if (error instanceof JsonSyntaxError && isJson(text)) throw error;
     throw new BrokenAnswer('the answer is no JSON', { cause: error });

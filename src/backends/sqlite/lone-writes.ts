@@ -14,8 +14,9 @@ import { keyOfObject, type Changes } from './memory.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
-/** Writes that are done in one go, while nobody else is served: about a millisecond. */
+/** Writes that are done in one go, while nobody else is served: about a millisecond. A longer text is written by itself. */
 const maxTogether = 100;
+const maxCharsTogether = 100_000;
 
 /** Who gives an object more entries does it as a unit of work, which pauses for others. */
 const mostPrincipals = 100;
@@ -47,6 +48,15 @@ export class LoneWrites {
     });
   }
 
+  #countTogether(): number {
+    let chars = 0;
+    const end = this.#waiting.findIndex(({ write: { text = '' } }, index) => {
+      chars += text.length;
+      return index === maxTogether || (index > 0 && chars > maxCharsTogether);
+    });
+    return end === -1 ? this.#waiting.length : end;
+  }
+
   /** Waits for the turn, and does what is waiting by then. Never fails. */
   async #takeTurn(): Promise<void> {
     let unit: WriterUnit;
@@ -56,7 +66,7 @@ export class LoneWrites {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
       return;
     }
-    const together = this.#waiting.splice(0, maxTogether);
+    const together = this.#waiting.splice(0, this.#countTogether());
     if (this.#waiting.length > 0) void this.#takeTurn();
     try {
       const now = this.#clock.now();

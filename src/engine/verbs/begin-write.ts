@@ -46,7 +46,7 @@ export interface WritePlan<T> {
   /** Whether the entries of an object that exists will be needed. */
   readonly readsPermissions?: boolean;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
-  readonly check: () => T;
+  readonly check: () => T | Promise<T>;
   /** Slow work on a request that is in order, before the list is locked; `object` may have changed when it is. */
   readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
 }
@@ -74,7 +74,8 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const isAlone = mayBeAlone(scope, plan);
   const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
   const exists = object !== undefined;
-  const checked = check();
+  const checking = check();
+  const checked = checking instanceof Promise ? await checking : checking;
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
   await prepare?.(checked, object);

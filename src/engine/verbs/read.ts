@@ -1,5 +1,6 @@
 // GET and HEAD on an object.
-import { entryValue } from '../../core/objects/stored.ts';
+import { runFromNow } from '../../base/steps.ts';
+import { entryInSteps } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
@@ -36,7 +37,9 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   requireMatch(preconditions, object.lastModified, shown);
   await announceRead(scope, [object]);
   if (fields !== undefined) {
-    return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
+    const reading = runFromNow(entryInSteps(shown), 'normal');
+    const value = reading instanceof Promise ? await reading : reading;
+    return partialResponse(object.lastModified, project(value, parseFields(fields)), caching);
   }
   return objectResponse(scope, 200, object, permissions, caching, byGroup);
 }

@@ -1,5 +1,6 @@
 // Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
+import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
@@ -113,6 +114,7 @@ export class Validation {
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
     const { addressForm } = this.#options;
+    await context.request.body.load();
     const mailContext = readMailContext(scope);
     const id = objectId(scope);
     if (!addressForm.test(id)) {
@@ -197,7 +199,7 @@ function wrongKey(): ServiceError {
 function readMailContext(scope: Scope): JsonObject {
   const { kind, context } = scope;
   const { request, issues } = context;
-  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+  const body = request.body.isEmpty ? {} : runAtOnce(parseBody(request.body, issues));
   const data = body === undefined ? undefined : parseEnvelope(body, kind.permissions, issues).data;
   const mailContext = data === undefined ? undefined : getKey(data, 'email-context');
   if (mailContext !== undefined && !isTexts(mailContext)) {

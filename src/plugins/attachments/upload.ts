@@ -57,7 +57,7 @@ function readUpload({ host, store }: Attachments, request: ServiceRequest, fileB
   const limits = {
     fileBytes,
     otherBytes: host.settings.get('max_body_size'),
-    json: { maxDepth: host.settings.get('max_json_depth') },
+    json: { maxDepth: host.settings.get('max_json_depth'), maxValues: host.settings.get('max_json_values') },
   };
   return readForm(request, () => store.spoolFolder(), limits);
 }

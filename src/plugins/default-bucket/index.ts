@@ -61,6 +61,8 @@ async function resolve(
       await createIfMissing(host.objects, actor, collection);
     }
   };
+  const loading = request.body.load();
+  if (loading !== undefined) await loading;
   const aliased = replaceAliasInBody(request, below === '' ? id : undefined);
   return { path: `/buckets/${id}${below}`, request: aliased, prepare };
 }

@@ -29,6 +29,11 @@ export const requestSettings = {
   max_json_depth: setting(integer({ min: 1, max: 5000 }), 'Levels that JSON in a request may be nested.', {
     default: 500,
   }),
+  max_json_values: setting(
+    integer({ min: 100 }),
+    'Maximum number of JSON values in a request body and in a stored object. Each member of an object and each item of an array counts, at every depth, and the document itself counts as one.',
+    { default: 100_000 },
+  ),
   max_id_length: setting(
     integer({ min: 0, max: 2048 }),
     'Characters that the id of an object may have; 0 is no limit.',
