@@ -344,9 +344,9 @@ function hostOf(incoming: IncomingMessage): string {
   return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
 }
 
-/** The host of an absolute-form target (`GET http://host/path`), which goes before `Host` (RFC 9112). */
+/** The host of an absolute-form target (`GET http://user@host/path`), which goes before `Host` (RFC 9112). */
 function hostInTarget({ url = '' }: IncomingMessage): string | undefined {
-  return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
+  return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1];
 }
 
 function pathOf(target: string): string {

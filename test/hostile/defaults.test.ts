@@ -119,12 +119,16 @@ describe('What opens a service (S27)', () => {
         userid_hmac_secret: 'x'.repeat(40),
         storage_backend: 'sqlite',
         permission_backend: 'sqlite',
+        allowed_hosts: 'loopback',
         ...more,
       }),
     );
 
   it('is named among the risks, or warned of at start.', () => {
     expect(risksOf({})).toEqual([]);
+    expect(risksOf({ allowed_hosts: '*' }).join()).toContain('DNS rebinding');
+    expect(risksOf({ allowed_hosts: '*', trusted_proxies: 'loopback' })).toEqual([]);
+    expect(risksOf({ host: '0.0.0.0', http_scheme: 'https' }).join()).toContain('requests from other machines get 421');
     expect(risksOf({ host: '0.0.0.0' }).join()).toContain('TLS');
     expect(risksOf({ host: '0.0.0.0', includes: 'prometheus' }).join()).toContain('admin_port');
     expect(risksOf({ host: '0.0.0.0', includes: 'prometheus', admin_port: '9000' }).join()).not.toContain(

@@ -105,7 +105,9 @@ describe('The host that a request names (S34)', () => {
     expect(await ask('http://evil.test/v1/', 'localhost')).toEqual([421]);
     expect(await ask('http://evil.test', 'localhost')).toEqual([421]);
     expect(await ask('HTTP://Evil.Test:80/v1/', 'localhost')).toEqual([421]);
-    expect(await ask('http://localhost@evil.test/v1/', 'localhost')).toEqual([400]);
+    expect(await ask('http://localhost@evil.test/v1/', 'localhost')).toEqual([421]);
+    expect(await ask('http://evil.test@localhost/v1/', 'evil.test')).toEqual([200]);
+    expect(await ask('http://a@localhost@evil.test/v1/', 'localhost')).toEqual([421]);
     expect(await ask('http://localhost/v1/', 'evil.test')).toEqual([200]);
     const { text } = await exchangeBytes(origin, 'GET http://api.example.org/v1/ HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(text).toContain('"url":"http://api.example.org/v1/"');
