@@ -223,7 +223,7 @@ export const mutants = [
   {
     name: 'a batch with a conflict keeps its other entries',
     file: 'src/http/dispatch.ts',
-    find: 'if (response.status === 409) outer.session.doom();',
+    find: 'if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();',
     replace: '',
     backend: 'memory',
   },
@@ -260,7 +260,7 @@ export const mutants = [
   {
     name: 'a file is shown to those who may not read its record',
     file: 'src/plugins/attachments/serve.ts',
-    find: "  await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');\n",
+    find: "  await host.objects.requireAllowed(context, place, 'read');\n",
     replace: '',
     backend: 'memory',
   },
