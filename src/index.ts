@@ -68,6 +68,8 @@ export {
   IntegrityError,
   ReadonlyError,
   TransactionConflict,
+  requireStorable,
   UnicityError,
+  UnstorableText,
 } from './contracts/errors.ts';
 export type { Logger } from './contracts/logger.ts';
