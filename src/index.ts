@@ -76,6 +76,8 @@ export {
   ReadonlyError,
   SecurityStateFull,
   TransactionConflict,
+  requireStorable,
   UnicityError,
+  UnstorableText,
 } from './contracts/errors.ts';
 export type { Logger } from './contracts/logger.ts';

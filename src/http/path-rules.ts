@@ -17,9 +17,12 @@ export interface PathNames {
   readonly refused?: readonly Issue[];
 }
 
-type NamedRule =
-  | { readonly name: string; readonly ids: IdRule }
-  | { readonly name: string; readonly rule: ParameterRule };
+interface IdPart {
+  readonly name: string;
+  readonly ids: IdRule;
+}
+
+type NamedRule = IdPart | { readonly name: string; readonly rule: ParameterRule };
 
 const none: PathParameters = {};
 
@@ -40,7 +43,11 @@ export function compilePathRules(
       throw new Error(`The endpoint ${path} has no rule for {${name}}: declare it in \`parameters\`.`);
     return { name, rule };
   });
+  const idParts = rules.filter((part) => 'ids' in part);
+  const hasIdsOnly = idParts.length === rules.length;
   return (parts) => {
+    // Nearly all paths: what came in is handed on, as every request comes through here.
+    if (hasIdsOnly && accepts(idParts, parts)) return { ids: parts, parameters: none };
     const ids: Record<string, ObjectId> = {};
     let others: Record<string, string> | undefined;
     let refused: Issue[] | undefined;
@@ -55,4 +62,9 @@ export function compilePathRules(
     }
     return refused === undefined ? { ids, parameters: others ?? none } : { ids, parameters: others ?? none, refused };
   };
+}
+
+function accepts(rules: readonly IdPart[], parts: Readonly<Record<string, string>>): parts is PathIds {
+  for (const { name, ids } of rules) if (ids.parse(parts[name] ?? '') === undefined) return false;
+  return true;
 }

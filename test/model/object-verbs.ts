@@ -8,6 +8,7 @@ import { uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
 import { pairsOf } from './query.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
+import { requirePossibleGroups } from './refused-ids.ts';
 import { validated } from './schemas.ts';
 import type { Entries } from './store.ts';
 import { objectAnswer, refused, requireParent, tombstone, wholeOf, withWriter, type Turn } from './turn.ts';
@@ -56,6 +57,7 @@ export function write(
   const old = store.find(uri);
   const isNew = old === undefined;
   const data = validated(turn, place, what.data);
+  requirePossibleGroups(turn, what.entries);
   const item = store.put(place.list, place.id!, data, now, what.time);
   if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));

@@ -1,8 +1,9 @@
 // Addresses in which an id is none that its kind accepts: no such object can exist, so neither it nor what lies below it can
 // grant anything. Callers who may do what they ask for all the same learn what is wrong with the address; others are refused.
 import { requireNone, type Issue } from './exchange.ts';
-import { idsOf, isGoodId, type Place } from './places.ts';
+import { idsOf, isGoodId, placeOf, type Place } from './places.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
+import type { Entries } from './store.ts';
 import { refused, type Turn } from './turn.ts';
 
 /**
@@ -20,6 +21,20 @@ export function badIds(place: Place): readonly Issue[] {
   return Object.values(idsOf(place))
     .filter((id) => !isGoodId(id))
     .map(() => ['path', null]);
+}
+
+/** @throws Refusal when an entry names a group that cannot exist; the first one that the service finds is enough */
+export function requirePossibleGroups({ hint }: Turn, entries: Entries): void {
+  const wrong = [...entries].filter(([, principals]) => [...principals].some(isImpossibleGroup)).map(([name]) => name);
+  if (wrong.length === 0) return;
+  const answer = JSON.stringify(hint.body) ?? '';
+  const found = wrong.find((name) => answer.includes(`"permissions.${name}"`)) ?? wrong[0]!;
+  requireNone([['body', `permissions.${found}`]]);
+}
+
+function isImpossibleGroup(principal: string): boolean {
+  const place = placeOf(principal);
+  return place?.kind === 'group' && place.id !== undefined && badIds(place).length > 0;
 }
 
 function mayAsk({ store, person, ask }: Turn, place: Place): boolean {
