@@ -57,6 +57,18 @@ export class RedisCluster {
     }
   }
 
+  /** Empties the masters of data and of scripts. */
+  async forget(): Promise<void> {
+    await Promise.all(
+      this.nodes.slice(0, masterCount).map(async ({ url }) => {
+        const client = new Redis(url);
+        await client.flushall();
+        await client.script('FLUSH');
+        client.disconnect();
+      }),
+    );
+  }
+
   /**
    * Moves a slot to the next master, key by key.
    *

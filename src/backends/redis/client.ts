@@ -147,7 +147,7 @@ export class RedisClient {
     if (isWaiting) this.#admit(backend);
     try {
       const before = this.#trouble;
-      const answer = await command();
+      const answer = await (this.isCluster ? this.#within(command()) : command());
       // What went wrong meanwhile went wrong after this command.
       if (this.#trouble === before) this.#trouble = undefined;
       return answer;
@@ -169,6 +169,19 @@ export class RedisClient {
       // Who was silent for so long will hardly answer now, and the caller has waited enough.
       if (performance.now() - began > this.#timeoutMs / 2) throw error;
       return this.#send(backend, command);
+    }
+  }
+
+  /** The driver limits the time of a command on one node, and not how long it looks for a node that takes it. */
+  async #within<T>(answer: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('Command timed out')), this.#timeoutMs);
+    });
+    try {
+      return await Promise.race([answer, tooLate]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
