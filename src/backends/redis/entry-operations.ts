@@ -31,16 +31,16 @@ local function add(entries, permission, principal)
   set.at[principal] = #set.list
   entries.holders[principal] = entries.holders[principal] or 'new'
 end
--- The principal as the members of the set of grants begin with it, before a zero byte and the object.
+-- The principal as the members of the set of grants begin with it, before U+0001 and the object.
 local function escapePrincipal(principal)
-  return (principal:gsub('\\1', '\\1\\2'):gsub('%z', '\\1\\1'))
+  return (principal:gsub('\\2', '\\2\\3'):gsub('\\1', '\\2\\2'))
 end
 local function grantOf(principal, object)
-  return escapePrincipal(principal) .. '\\0' .. object
+  return escapePrincipal(principal) .. '\\1' .. object
 end
 local function grantsOf(grants, principal, ...)
   local escaped = escapePrincipal(principal)
-  return call('ZRANGEBYLEX', grants, '[' .. escaped .. '\\0', '(' .. escaped .. '\\1', ...)
+  return call('ZRANGEBYLEX', grants, '[' .. escaped .. '\\1', '(' .. escaped .. '\\2', ...)
 end
 local function forgetPlace(place, principal)
   if everywhere then call('SREM', who(principal) .. 'p', place) end
@@ -129,9 +129,9 @@ local function clearPlace(place)
   while everywhere do
     local first = call('ZRANGEBYLEX', tag .. 'g', low, '+', 'LIMIT', 0, 1)[1]
     if not first then break end
-    local escaped = first:match('^%Z*')
-    forgetPlace(place, (escaped:gsub('\\1(.)', { ['\\1'] = '\\0', ['\\2'] = '\\1' })))
-    low = '[' .. escaped .. '\\1'
+    local escaped = first:match('^[^\\1]*')
+    forgetPlace(place, (escaped:gsub('\\2(.)', { ['\\2'] = '\\1', ['\\3'] = '\\2' })))
+    low = '[' .. escaped .. '\\2'
   end
   unlink(tag .. 'e', tag .. 'g')
 end

@@ -103,16 +103,16 @@ export function unescapeTag(text: string): string {
 }
 
 /**
- * What the members of a set of grants begin with that belong to a principal; the object id follows. A zero byte ends the
- * principal, so no principal begins another one's members.
+ * What the members of a set of grants begin with that belong to a principal; the object id follows. The character U+0001
+ * ends the principal and is escaped inside of it, so no principal begins another one's members. No backend stores U+0000.
  */
 export function grantsOf(principal: string): string {
-  return `${principal.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001')}\0`;
+  return `${principal.replaceAll('\u0002', '\u0002\u0003').replaceAll('\u0001', '\u0002\u0002')}\u0001`;
 }
 
 /** The members that begin with `grantsOf` of a principal, as `ZRANGEBYLEX` wants them. */
 export function rangeOfGrants(grants: string): readonly [low: string, high: string] {
-  return [`[${grants}`, `(${grants.slice(0, -1)}\u0001`];
+  return [`[${grants}`, `(${grants.slice(0, -1)}\u0002`];
 }
 
 /** The parent of the list that an object id lies in: `/buckets/a` for `/buckets/a/groups/g`. */
