@@ -1,5 +1,7 @@
 // What do others notice while a user does the most expensive things with four clients, as fast as they can? Somebody else
 // reads and writes in another bucket. No limits are set, so nothing but the service itself protects them.
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { headers, send } from './lib/client.mjs';
 import { attributes, bucket, records, user } from './lib/data.mjs';
 import { formatCount } from './lib/rows.mjs';
@@ -20,7 +22,7 @@ const mostPrincipals = 10_000;
 
 /**
  * @typedef {import('./lib/load.mjs').Request} Request
- * @typedef {{ name: string, request: Request }} Attack
+ * @typedef {{ name: string, request: Request, isUnread?: boolean }} Attack
  */
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
@@ -28,14 +30,19 @@ export async function* run(bench) {
   const { isShort, seconds } = bench.size;
   const size = isShort ? 2000 : 100_000;
   for (const backend of bench.among('sqlite', 'postgresql')) {
-    const program = await bench.server(backend, { records: size }, { settings: { includes: 'history' } });
-    for (const { name, request } of await attacksOn(program.url, size)) {
+    const settings = { includes: 'history', experimental_collection_schema_validation: 'true' };
+    const program = await bench.server(backend, { records: size }, { settings });
+    for (const { name, request, isUnread } of [
+      ...(await attacksOn(program.url, size, isShort)),
+      ...(await largeAttacksOn(program.url, isShort ? 2000 : 99_000)),
+    ]) {
       const asked = [{ path: other }, { method: 'POST', path: `${other}/records`, body }];
       const visit = { url: program.url, headers: visitorHeaders, requests: asked, expected: [200, 201], everyMs: 10 };
       const quietSeconds = isShort ? 0.2 : seconds;
       const { quiet, busy, result } = await visitDuring(visit, quietSeconds, async () => {
         const until = performance.now() + quietSeconds * 2000;
-        const burnt = Array.from({ length: clients }, () => burn(program.url, request, until));
+        const attack = isUnread === true ? leaveUnread : burn;
+        const burnt = Array.from({ length: clients }, () => attack(program.url, request, until));
         return (await Promise.all(burnt)).reduce((sum, count) => sum + count, 0);
       });
       yield {
@@ -54,9 +61,10 @@ export async function* run(bench) {
  *
  * @param {string} url
  * @param {number} size records in the list
+ * @param {boolean} isShort whether bodies are small
  * @returns {Promise<Attack[]>}
  */
-export async function attacksOn(url, size) {
+export async function attacksOn(url, size, isShort = false) {
   const letIn = JSON.stringify({ permissions: { write: [visitor.principal] } });
   await send(url, { method: 'PATCH', path: '/v1/buckets/other', body: letIn });
   const { headers: first } = await send(url, { path: `${list}?_sort=count&_limit=${size / 2}` });
@@ -79,6 +87,46 @@ export async function attacksOn(url, size) {
       name: `a filter on a history of ${formatCount(size / 5)}`,
       request: { path: `/v1${bucket}/history?like_uri=*none*` },
     },
+    {
+      name: 'a body of the largest size',
+      request: { method: 'PUT', path: `${list}/largest`, body: JSON.stringify({ data: { text: longText(isShort) } }) },
+    },
+    { name: 'a batch that multiplies its defaults', request: inflatedBatch(longText(isShort).slice(0, 900_000)) },
+    { name: 'readers of a list who do not read', request: { path: list }, isUnread: true },
+  ];
+}
+
+/**
+ * Requests with the largest bodies that are accepted, and what they need.
+ *
+ * @param {string} url
+ * @param {number} values of a body
+ * @returns {Promise<Attack[]>}
+ */
+async function largeAttacksOn(url, values) {
+  /** @param {(n: number) => string} member @returns {string} */
+  const bodyOf = (member) => `{"data":{${Array.from({ length: values }, (_, n) => member(n)).join()}}}`;
+  const integers = bodyOf((n) => `"k${n}":${n}`);
+  const exact = bodyOf((n) => `"k${n}":${n}.${'5'.repeat(79)}0`);
+  const schemed = `/v1${bucket}/collections/schemed`;
+  const schema = { additionalProperties: { type: ['integer', 'string'], minimum: 0 } };
+  await send(url, { method: 'PUT', path: schemed, body: JSON.stringify({ data: { schema } }) });
+  const patched = `${list}/patched`;
+  await send(url, { method: 'PUT', path: patched, body: integers });
+  const operations = [
+    { op: 'test', path: '/data/k1', value: 1 },
+    { op: 'add', path: '/data/added', value: 1 },
+  ];
+  const patchHeaders = { 'content-type': 'application/json-patch+json' };
+  return [
+    { name: 'largest PUT by values', request: { method: 'PUT', path: `${list}/large`, body: integers } },
+    { name: 'PATCH of it', request: { method: 'PATCH', path: patched, body: '{"data":{"added":1}}' } },
+    {
+      name: 'JSON patch of it',
+      request: { method: 'PATCH', path: patched, body: JSON.stringify(operations), headers: patchHeaders },
+    },
+    { name: 'exact numbers', request: { method: 'PUT', path: `${list}/exact`, body: exact } },
+    { name: 'schema check of it', request: { method: 'PUT', path: `${schemed}/records/large`, body: integers } },
   ];
 }
 
@@ -90,6 +138,43 @@ function changes(from) {
     body: { data: attributes(from + n) },
   }));
   return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests }) };
+}
+
+/** @param {boolean} isShort */
+function longText(isShort) {
+  return 'x'.repeat(isShort ? 100_000 : 9_900_000);
+}
+
+/** A batch of records that take their only attribute from the defaults. @param {string} text @returns {Request} */
+function inflatedBatch(text) {
+  const requests = Array.from({ length: entries }, (_, n) => ({ path: `${records}/inflated${n}` }));
+  const defaults = { method: 'PUT', body: { data: { text } } };
+  return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ defaults, requests }) };
+}
+
+/** Connections of one client that ask and do not read. */
+const unreadAtOnce = 10;
+
+/**
+ * Asks over several connections and reads no answer until it is time.
+ *
+ * @param {string} url
+ * @param {Request} request
+ * @param {number} until
+ * @returns {Promise<number>} how many were asked for
+ */
+async function leaveUnread(url, { path }, until) {
+  const { hostname, port } = new URL(url);
+  const sockets = Array.from({ length: unreadAtOnce }, () => {
+    const socket = connect(Number(port), hostname)
+      .on('error', () => undefined)
+      .pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${headers.authorization}\r\n\r\n`);
+    return socket;
+  });
+  await wait(Math.max(0, until - performance.now()));
+  for (const socket of sockets) socket.destroy();
+  return sockets.length;
 }
 
 /**

@@ -1,5 +1,7 @@
 // Faults to be planted in copies of the source: each is a small change that makes the service wrong in one way, and that
-// the tests have to notice. `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
+// the tests have to notice: the model, or where its requests cannot get that far, the tests that the fault names.
+// `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
+import { idMutants } from './id-mutants.mjs';
 
 /**
  * @typedef {{
@@ -8,11 +10,16 @@
  *   find: string,
  *   replace: string,
  *   backend: 'memory' | 'sqlite',
- * }} Mutant `name` says what is wrong; `find` stands exactly once in the file; `backend` is where it shows
+ *   tests?: string,
+ *   only?: string,
+ * }} Mutant `name` says what is wrong; `find` stands exactly once in the file; `backend` is where it shows; `tests` is the file of
+ *   the tests that notice it, by default the model, and `only` a pattern of their names
  */
 
 /** @type {readonly Mutant[]} */
 export const mutants = [
+  ...idMutants,
+
   // Permissions
   {
     name: 'who may read a list may change what is in it',
@@ -223,7 +230,7 @@ export const mutants = [
   {
     name: 'a batch with a conflict keeps its other entries',
     file: 'src/http/dispatch.ts',
-    find: 'if (response.status === 409) outer.session.doom();',
+    find: 'if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();',
     replace: '',
     backend: 'memory',
   },

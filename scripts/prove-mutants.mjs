@@ -1,5 +1,5 @@
-// Plants the faults of `mutants.mjs` one at a time in a copy of the source, and shows that the model notices each. Ends
-// with a table, and with failure when one gets through or does not fit any more.
+// Plants the faults of `mutants.mjs` one at a time in a copy of the source, and shows that the model notices each, or the
+// tests that the fault names. Ends with a table, and with failure when one gets through or does not fit any more.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
 const usage = `Usage: npm run prove:mutants [-- --only TEXT] [-- --part K/N] [-- --seconds N] [-- --seed S]
 
-Plants faults in a copy of the source, and runs the model against it until it notices.
+Plants faults in a copy of the source, and runs the model, or the tests that a fault names, against it.
 
 Options
   --only TEXT   only those whose name holds the text
@@ -23,7 +23,11 @@ Options
   --help        show this text`;
 
 /** A service that starts no database server, as memory and SQLite need none. */
-const config = `export default { test: { pool: 'forks', include: ['test/model/model.test.ts'], restoreMocks: true } };\n`;
+const config = `export default {
+  test: { pool: 'forks', include: [process.env.COFFER_MUTANT_TESTS], restoreMocks: true, testTimeout: 60_000 },
+};\n`;
+const modelTests = 'test/model/model.test.ts';
+const vitest = path.join('node_modules', 'vitest', 'vitest.mjs');
 
 /** What the tests say of the planted fault. @returns {{ caught: boolean, seconds: number, by: string }} */
 function tryMutant(
@@ -40,14 +44,16 @@ function tryMutant(
     text.replace(mutant.find, () => mutant.replace),
   );
   const begin = performance.now();
+  const { tests = modelTests, only = '' } = mutant;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [path.join('node_modules', 'vitest', 'vitest.mjs'), 'run', '--config', 'vitest.mutants.mjs', '--no-color'],
+    [vitest, 'run', '--config', 'vitest.mutants.mjs', '--no-color', '--testNamePattern', only],
     {
       cwd: folder,
       encoding: 'utf8',
       env: {
         ...process.env,
+        COFFER_MUTANT_TESTS: tests,
         COFFER_PROVE_SECONDS: seconds,
         COFFER_PROVE_SEED: seed,
         COFFER_PROVE_BACKEND: mutant.backend,
@@ -58,8 +64,13 @@ function tryMutant(
   writeFileSync(file, text);
   const output = stdout + stderr;
   // A source that does not even load would be caught by anything.
-  const isDifference = /Property failed after \d+ tests/.test(output);
-  const by = /Caused by: \w*Error: *(.*)/.exec(output)?.[1]?.slice(0, 90) ?? (status === 0 ? 'nothing' : 'no test ran');
+  const isDifference =
+    tests === modelTests
+      ? /Property failed after \d+ tests/.test(output)
+      : !output.includes('Failed Suites') && output.includes('AssertionError: ');
+  const by =
+    /(?:Caused by: \w*Error|AssertionError): *(.*)/.exec(output)?.[1]?.slice(0, 90) ??
+    (status === 0 ? 'nothing' : 'no test ran');
   return { caught: status !== 0 && isDifference, seconds: (performance.now() - begin) / 1000, by };
 }
 

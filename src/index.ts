@@ -24,8 +24,8 @@ export type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } fr
 export type { Listener, ListenerContext, ListenerFactory } from './engine/events/listener.ts';
 export type { Subscriber } from './engine/events/subscriber.ts';
 export { formatImpact, formatPayload, type Action, type ChangeAction } from './core/events/payload.ts';
-export type { Context } from './engine/context.ts';
-export type { Endpoint, Method, Operation } from './engine/endpoint.ts';
+export type { Context, PathParameters } from './engine/context.ts';
+export { plainText, type Endpoint, type Method, type Operation, type ParameterRule } from './engine/endpoint.ts';
 export { jsonResponse, RequestBody, type ServiceRequest, type ServiceResponse } from './engine/exchange.ts';
 export type { AccessQuestion, AuthorizationPolicy } from './engine/access.ts';
 export type { Caller } from './engine/caller.ts';
@@ -33,6 +33,7 @@ export type { Reader, Session, Stores, Writer } from './engine/session.ts';
 export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';
 export { entryValue, StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
 export type { IdGenerator } from './core/objects/ids.ts';
+export { storedId, type IdRule, type ObjectId, type PathIds } from './core/objects/object-id.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
 export { ExactNumber, formatJson, parseJson, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
@@ -60,13 +61,23 @@ export type {
   PermissionReader,
   PermissionWriter,
 } from './contracts/permission.ts';
+export type {
+  SecurityEntry,
+  SecurityKey,
+  SecurityState,
+  SecurityStateLimits,
+  TakenEntry,
+} from './contracts/security-state.ts';
 export type { Deletion, LockedState, Page, StorageBackend, StorageReader, StorageWriter } from './contracts/storage.ts';
 export {
   BackendError,
   BackendUnavailable,
   IntegrityError,
   ReadonlyError,
+  SecurityStateFull,
   TransactionConflict,
+  requireStorable,
   UnicityError,
+  UnstorableText,
 } from './contracts/errors.ts';
 export type { Logger } from './contracts/logger.ts';

@@ -15,7 +15,7 @@ const { request, atOnce, answers = 1 } = question;
 const settings = loadSettings({ environment: { ...process.env, SVC_LOG_LEVEL: 'error' } });
 const logger = createLogger({ level: 'error', format: 'json', name: 'bench' });
 const service = await createService({ settings, logger });
-const limits = { maxDepth: 100 };
+const limits = { maxDepth: 100, maxValues: 100_000 };
 let count = 0;
 
 /** @param {import('./in-process-requests.mjs').Asked} asking */

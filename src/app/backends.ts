@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { BackendContext, BackendParts, CacheContext, DatabaseContext } from '../contracts/backend-module.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Database } from '../contracts/database.ts';
+import type { SecurityState, SecurityStateLimits } from '../contracts/security-state.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import type { Stores } from '../engine/session.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
@@ -22,7 +23,10 @@ export interface OpenStores extends Stores {
 
 export interface OpenBackends extends OpenStores {
   readonly cache: CacheBackend;
+  readonly securityState: SecurityState;
 }
+
+const bytesPerMegabyte = 1_048_576;
 
 const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
 type BuiltIn = (typeof builtIn)[number];
@@ -44,11 +48,14 @@ export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #postgresql: PostgresqlOpener;
+  readonly #isServing: boolean;
   readonly #opened = new Map<string, Promise<BackendParts>>();
 
-  constructor(settings: Settings, clock: Clock) {
+  /** @param options.isServing whether requests will be served from them, which only one process may do where that is the rule */
+  constructor(settings: Settings, clock: Clock, { isServing = false }: { readonly isServing?: boolean } = {}) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#isServing = isServing;
     this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
@@ -85,12 +92,44 @@ export class BackendOpener {
       case 'memory':
         return openMemory(this.#clock);
       case 'sqlite':
-        return openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)), this.#settings, this.#clock);
+        return this.#openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)));
       case 'postgresql':
         return this.#postgresql.openDatabase(kind);
       case 'redis':
         return openRedis(kind, this.#settings, this.#clock);
     }
+  }
+
+  async #openSqlite(path: string): Promise<OpenDatabase> {
+    const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
+    const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
+    const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
+    const { openSqliteSecurityState } = await import('../backends/sqlite/security-state.ts');
+    const { createMemorySecurityState } = await import('../backends/memory/security-state.ts');
+    const { isWritable } = await import('../backends/sqlite/file-access.ts');
+    const settings = this.#settings;
+    const clock = this.#clock;
+    const isReadonly = settings.get('readonly');
+    const maxCheckedBytes = settings.get('sqlite_start_check_mb') * bytesPerMegabyte;
+    const database = openSqliteDatabase({
+      path,
+      clock,
+      synchronous: settings.get('sqlite_synchronous'),
+      memoryBytes: settings.get('sqlite_memory_mb') * bytesPerMegabyte,
+      maxCheckedBytes,
+      isReadonly,
+      isExclusive: this.#isServing && !isReadonly && !settings.get('sqlite_allow_several_processes'),
+    });
+    return {
+      database,
+      storage: () => createSqliteStorage(database),
+      permission: () => createSqlitePermission(database),
+      // A disk that cannot be written holds no counters: they last as long as the process then.
+      securityState: (limits) =>
+        isReadonly && !isWritable(path)
+          ? createMemorySecurityState({ ...limits, clock })
+          : openSqliteSecurityState({ ...limits, path, clock, maxCheckedBytes }),
+    };
   }
 
   /** What tells one database from another. */
@@ -119,6 +158,15 @@ export class BackendOpener {
     if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
     if (name === 'memcached') return openMemcachedCache(this.#settings, this.#clock);
     return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
+  }
+
+  /** Opens the store of security state, in the database of the storage unless the settings say otherwise. */
+  async openSecurityState(): Promise<SecurityState> {
+    const name = this.#settings.get('storage_backend');
+    const limits = securityStateLimits(this.#settings);
+    const isInStorage = this.#settings.get('security_state_backend') === 'storage' && name !== undefined;
+    const ofStorage = isInStorage ? (await this.open(name, 'storage')).securityState?.(limits) : undefined;
+    return ofStorage ?? openMemorySecurityState(this.#settings, this.#clock);
   }
 
   /** Those that could be opened. */
@@ -152,18 +200,26 @@ function requirePart<T>(part: (() => T) | undefined, setting: string, name: stri
 /**
  * Opens what the settings name.
  *
+ * @param options.isServing as for `BackendOpener`
  * @throws Error when there is no storage, or a backend cannot be opened
  */
-export async function openBackends(settings: Settings, clock: Clock): Promise<OpenBackends> {
-  const opener = new BackendOpener(settings, clock);
+export async function openBackends(
+  settings: Settings,
+  clock: Clock,
+  options: { readonly isServing?: boolean } = {},
+): Promise<OpenBackends> {
+  const opener = new BackendOpener(settings, clock, options);
   return closingOnFailure(opener, async () => {
     const stores = await openWith(opener, settings);
-    const cache = await opener.openCache(settings.get('cache_backend'));
+    const securityState = await opener.openSecurityState();
+    const cache = await closingOnError(securityState, () => opener.openCache(settings.get('cache_backend')));
     return {
       ...stores,
       cache,
+      securityState,
       async close() {
         await cache.close();
+        await securityState.close();
         await stores.close();
       },
     };
@@ -185,6 +241,15 @@ async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>
     return await open();
   } catch (error) {
     for (const database of await opener.databases()) await database.close();
+    throw error;
+  }
+}
+
+async function closingOnError<T>(opened: Pick<SecurityState, 'close'>, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    await opened.close();
     throw error;
   }
 }
@@ -231,12 +296,26 @@ export async function openMemory(clock: Clock): Promise<OpenDatabase> {
   const { createMemoryDatabase } = await import('../backends/memory/database.ts');
   const { createMemoryStorage } = await import('../backends/memory/storage.ts');
   const { createMemoryPermission } = await import('../backends/memory/permission.ts');
+  const { createMemorySecurityState } = await import('../backends/memory/security-state.ts');
   const database = createMemoryDatabase({ clock });
   return {
     database,
     storage: () => createMemoryStorage(database),
     permission: () => createMemoryPermission(database),
+    securityState: (limits) => createMemorySecurityState({ ...limits, clock }),
   };
+}
+
+function securityStateLimits(settings: Settings): SecurityStateLimits {
+  return {
+    maxEntries: settings.get('security_state_max_entries'),
+    maxEntriesPerRequester: settings.get('security_state_max_entries_per_requester'),
+  };
+}
+
+export async function openMemorySecurityState(settings: Settings, clock: Clock): Promise<SecurityState> {
+  const { createMemorySecurityState } = await import('../backends/memory/security-state.ts');
+  return createMemorySecurityState({ ...securityStateLimits(settings), clock });
 }
 
 export async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
@@ -248,24 +327,8 @@ export async function openMemoryCache(settings: Settings, clock: Clock): Promise
   });
 }
 
-async function openSqlite(path: string, settings: Settings, clock: Clock): Promise<OpenDatabase> {
-  const { openSqliteDatabase } = await import('../backends/sqlite/database.ts');
-  const { createSqliteStorage } = await import('../backends/sqlite/storage.ts');
-  const { createSqlitePermission } = await import('../backends/sqlite/permission.ts');
-  const database = openSqliteDatabase({
-    path,
-    clock,
-    synchronous: settings.get('sqlite_synchronous'),
-    memoryBytes: settings.get('sqlite_memory_mb') * 1_048_576,
-  });
-  return {
-    database,
-    storage: () => createSqliteStorage(database),
-    permission: () => createSqlitePermission(database),
-  };
-}
-
 async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
   const { openSqliteCache: open } = await import('../backends/sqlite/cache.ts');
-  return open({ path, clock, prefix: settings.get('cache_prefix') });
+  const maxCheckedBytes = settings.get('sqlite_start_check_mb') * bytesPerMegabyte;
+  return open({ path, clock, prefix: settings.get('cache_prefix'), maxCheckedBytes });
 }

@@ -10,7 +10,8 @@ import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import { SettingsError } from '../settings/problems.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendOpener, openMemory, openMemoryCache, type OpenBackends } from './backends.ts';
+import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState, type OpenBackends } from './backends.ts';
+import { describeExposedFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { Observation } from './observation.ts';
 import { Observers } from './observers.ts';
@@ -27,7 +28,8 @@ export interface Finding {
 
 /** Tells what it finds, as it finds it. */
 export async function checkService(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
-  for (const text of [...settings.warnings, ...findRisks(settings)]) tell({ kind: 'warning', text });
+  const exposed = await describeExposedFiles(settings);
+  for (const text of [...settings.warnings, ...findRisks(settings), ...exposed]) tell({ kind: 'warning', text });
   checkTracing(tell);
   await checkAssembly(settings, tell);
   await checkBackends(settings, tell);
@@ -64,6 +66,7 @@ async function inMemory(settings: Settings): Promise<OpenBackends> {
     storage: storage(),
     permission: hasPermissions ? permission() : noPermissionBackend(database),
     cache: await openMemoryCache(settings, systemClock),
+    securityState: await openMemorySecurityState(settings, systemClock),
     databases: [database],
     hasPermissions,
     close: () => database.close(),
@@ -84,6 +87,7 @@ function tellingLogger(tell: (finding: Finding) => void): Logger {
 interface Store {
   readonly needsMigration?: boolean;
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
+  checkIntegrity?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -133,8 +137,10 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
     const lines = await store.initializeSchema({ dryRun: true });
     const answered: Finding = { kind: 'ok', text: `${what} answers (${Math.ceil(performance.now() - startedAt)} ms)` };
     const isPending = store.needsMigration === true;
+    const faults = (await store.checkIntegrity?.()) ?? [];
     return [
       answered,
+      ...faults.map((fault): Finding => ({ kind: 'problem', text: `${what} is damaged: ${fault}` })),
       ...lines.map((line): Finding =>
         isPending
           ? { kind: 'pending', text: `${what}: ${line}` }

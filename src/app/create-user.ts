@@ -1,5 +1,6 @@
 // Accounts from the command line.
-import { forgetAccount } from '../plugins/accounts/account-cache.ts';
+import { verifiedKey } from '../plugins/accounts/account-cache.ts';
+import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
 import { hashPassword, isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
 import type { Settings } from '../settings/settings.ts';
 import { withBackends, write } from './maintenance.ts';
@@ -25,6 +26,9 @@ export async function createUser(settings: Settings, { username, password }: New
   const hash = await hashPassword(password, settings.get('account_hash_cost'));
   await withBackends(settings, async (backends) => {
     await write(backends, (writer) => replaceAccount(writer, username, hash));
-    await forgetAccount({ cache: backends.cache, secret: settings.get('userid_hmac_secret') }, username, 'update');
+    const secret = settings.get('userid_hmac_secret');
+    const ttlSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
+    await backends.cache.delete(verifiedKey(secret, username));
+    await new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds).revoke(username);
   });
 }

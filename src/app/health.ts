@@ -1,4 +1,5 @@
 // What the heartbeat checks: each backend is really used, by reading alone where the service must not write.
+import type { Database } from '../contracts/database.ts';
 import { Session, type Reader } from '../engine/session.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
@@ -17,13 +18,20 @@ export function healthChecks(
 ): ReadonlyMap<string, HealthCheck> {
   const isReadonly = settings.get('readonly');
   const checks = new Map<string, HealthCheck>([
-    ['storage', ({ isWriting, reader }) => (isReadonly || isWriting ? readStorage(reader) : writeStorage(backends))],
+    [
+      'storage',
+      async ({ isWriting, reader }) => {
+        requireSound(backends.storage.database);
+        return isReadonly || isWriting ? readStorage(reader) : writeStorage(backends);
+      },
+    ],
     ['cache', () => useCache(backends)],
   ]);
   if (backends.hasPermissions) {
-    checks.set('permission', ({ isWriting, reader }) =>
-      isReadonly || isWriting ? readPermission(reader) : writePermission(backends),
-    );
+    checks.set('permission', async ({ isWriting, reader }) => {
+      requireSound(backends.permission.database);
+      return isReadonly || isWriting ? readPermission(reader) : writePermission(backends);
+    });
   }
   for (const { healthChecks: added } of parts) {
     for (const [name, check] of Object.entries(added ?? {})) checks.set(name, check);
@@ -35,6 +43,12 @@ const quiet: Logger = { debug: noLog, info: noLog, warn: noLog, error: noLog };
 
 function noLog(): void {
   // A check says what went wrong by throwing.
+}
+
+/** Damage counts, also of a part that the check itself does not touch. */
+function requireSound(database: Database): void {
+  const damage = database.findDamage?.();
+  if (damage !== undefined) throw damage;
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {

@@ -1,6 +1,7 @@
 // What operators do from the command line, on the same backends and contracts as the service.
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
+import { isSafeId, storedId } from '../core/objects/object-id.ts';
 import { Races } from '../engine/races.ts';
 import { Session, type Writer } from '../engine/session.ts';
 import { uncountCollection } from '../plugins/quotas/recount.ts';
@@ -30,15 +31,16 @@ export async function migrate(settings: Settings, options: { readonly dryRun: bo
   }
   const backends = await openBackends(settings, systemClock);
   try {
-    const steps = [...(await backends.cache.initializeSchema(options))];
-    for (const database of backends.databases) steps.push(...(await database.initializeSchema(options)));
+    const steps: string[] = [];
+    const { cache, securityState, databases } = backends;
+    for (const store of [cache, securityState, ...databases]) steps.push(...(await store.initializeSchema(options)));
     return steps;
   } finally {
     await backends.close();
   }
 }
 
-/** Empties the cache. */
+/** Empties the cache. Security state stays: emptying a cache must not reset limits on failed logins. */
 export async function flushCache(settings: Settings): Promise<void> {
   await withBackends(settings, ({ cache }) => cache.flush());
 }
@@ -125,6 +127,8 @@ export async function deleteCollection(
   const files: string[] = [];
   const outcome = await withBackends(settings, (backends) =>
     write(backends, async (writer) => {
+      if (!isSafeId(bucket)) return 'bucket missing';
+      if (!isSafeId(collection)) return 'collection missing';
       const parent = `/buckets/${bucket}`;
       if ((await writer.storage.get({ kind: 'bucket', parent: '' }, bucket)) === undefined) return 'bucket missing';
       const list = { kind: 'collection', parent };
@@ -133,7 +137,8 @@ export async function deleteCollection(
       if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
-      const ids = { bucket_id: bucket, collection_id: collection };
+      // Both were found.
+      const ids = { bucket_id: storedId(bucket), collection_id: storedId(collection) };
       const { old, tombstone } = deletion;
       await cascade(
         {

@@ -4,6 +4,7 @@ import type { CacheBackend } from '../contracts/cache.ts';
 import type { BeginOptions, Database, Transaction } from '../contracts/database.ts';
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
@@ -19,6 +20,10 @@ export function observeBackends(backends: OpenBackends, observer: Observer): Ope
     storage: observeStorage(backends.storage, database, observer),
     permission: observePermission(backends, database, observer),
     cache: observeCache(backends.cache, new Watch(observer, 'cache', backends.cache.name)),
+    securityState: observeSecurityState(
+      backends.securityState,
+      new Watch(observer, 'storage', backends.securityState.name),
+    ),
   };
 }
 
@@ -120,6 +125,25 @@ function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
 }
 
 type CacheCalls = Pick<CacheBackend, 'get' | 'set' | 'delete' | 'increment' | 'ttl' | 'expire' | 'flush'>;
+
+type SecurityCalls = Omit<SecurityState, 'name' | 'needsMigration' | 'initializeSchema' | 'close'>;
+
+function observeSecurityState(inner: SecurityState, watch: Watch): SecurityState {
+  const run = <T>(method: string, call: () => Promise<T>): Promise<T> =>
+    watch.run(`security_${method}`, undefined, call);
+  const calls: SecurityCalls = {
+    increment: (...args) => run('increment', () => inner.increment(...args)),
+    decrement: (...args) => run('decrement', () => inner.decrement(...args)),
+    put: (...args) => run('put', () => inner.put(...args)),
+    add: (...args) => run('add', () => inner.add(...args)),
+    get: (...args) => run('get', () => inner.get(...args)),
+    take: (...args) => run('take', () => inner.take(...args)),
+    restore: (...args) => run('restore', () => inner.restore(...args)),
+    remove: (...args) => run('remove', () => inner.remove(...args)),
+    flush: () => run('flush', () => inner.flush()),
+  };
+  return withMethods(inner, calls);
+}
 
 function ignore(): void {
   // Whoever asked is told.

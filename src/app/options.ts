@@ -3,24 +3,30 @@ import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
-import type { CacheBackend } from '../contracts/cache.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import type { KindSettings } from '../engine/compiled-kind.ts';
 import type { EngineOptions } from '../engine/scope.ts';
+import { requesterOf } from '../http/address-group.ts';
 import type { ErrorOptions } from '../http/errors.ts';
 import type { ServerOptions } from '../http/server.ts';
 import type { RedirectOptions } from '../http/target.ts';
 import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
-export function engineOptions(settings: Settings, cache: CacheBackend, clock: Clock): EngineOptions {
+export function engineOptions(
+  settings: Settings,
+  securityState: SecurityState,
+  clock: Clock,
+): Omit<EngineOptions, 'isImpossibleGroup'> {
   const [major = '1'] = settings.get('http_api_version').split('.');
   const secret = settings.get('userid_hmac_secret');
   return {
     explicitPermissions: settings.get('explicit_permissions'),
     isReadonly: settings.get('readonly'),
-    maxIdLength: settings.get('max_id_length'),
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
+    maxPageBytes: settings.get('max_page_bytes'),
+    maxObjectValues: settings.get('max_json_values'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
@@ -31,7 +37,8 @@ export function engineOptions(settings: Settings, cache: CacheBackend, clock: Cl
     tokenValiditySeconds: settings.get('pagination_token_validity_seconds'),
     documentationUrl: settings.get('project_docs'),
     versionPrefix: `${settings.get('path_prefix')}/v${major}`,
-    cache,
+    securityState,
+    requesterOf,
     clock,
   };
 }
@@ -42,6 +49,7 @@ export function kindSettings(
 ): KindSettings & { readonly cacheSeconds: (key: string) => number | undefined } {
   const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
+    maxIdLength: settings.get('max_id_length'),
     text: (key) => settings.lookup(key),
     list: (key) => settings.lookupList(key) ?? [],
     flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
@@ -78,8 +86,13 @@ export function redirectOptions(settings: Settings): RedirectOptions {
 
 export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'ownHosts' | 'vitalPaths'> {
   return {
-    json: { maxDepth: settings.get('max_json_depth') },
+    json: { maxDepth: settings.get('max_json_depth'), maxValues: settings.get('max_json_values') },
     bodyLimitBytes: settings.get('max_body_size'),
+    memory: {
+      budgetBytes: settings.get('memory_budget_bytes'),
+      maxWaitMs: settings.get('memory_wait_seconds') * 1000,
+      maxWaiting: settings.get('memory_max_waiting'),
+    },
     headerLimitBytes: settings.get('max_header_size'),
     // Headers that may take longer than the request would switch the limit of the request off.
     headersTimeoutSeconds: Math.min(settings.get('header_timeout_seconds'), settings.get('body_timeout_seconds')),

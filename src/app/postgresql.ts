@@ -24,8 +24,10 @@ export class PostgresqlOpener {
     const { openPostgresDatabase } = await import('../backends/postgresql/database.ts');
     const { createPostgresStorage } = await import('../backends/postgresql/storage.ts');
     const { createPostgresPermission } = await import('../backends/postgresql/permission.ts');
+    const { openPostgresSecurityState } = await import('../backends/postgresql/security-state.ts');
+    const pool = await this.#pool(kind);
     const database = openPostgresDatabase({
-      pool: await this.#pool(kind),
+      pool,
       clock: this.#clock,
       longReads: this.#settings.get('postgresql_long_reads'),
     });
@@ -33,6 +35,7 @@ export class PostgresqlOpener {
       database,
       storage: () => createPostgresStorage(database),
       permission: () => createPostgresPermission(database),
+      securityState: (limits) => openPostgresSecurityState({ ...limits, pool, clock: this.#clock }),
     };
   }
 

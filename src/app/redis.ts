@@ -17,12 +17,17 @@ export async function openRedis(
   const { openRedisDatabase } = await import('../backends/redis/database.ts');
   const { createRedisStorage } = await import('../backends/redis/storage.ts');
   const { createRedisPermission } = await import('../backends/redis/permission.ts');
+  const { createRedisSecurityState } = await import('../backends/redis/security-state.ts');
   const prefix = settings.get('redis_prefix');
   const database = await openRedisDatabase({ ...clientOptions(kind, settings), clock, prefix });
   return {
     database,
     storage: () => createRedisStorage(database),
     permission: () => createRedisPermission(database),
+    securityState: (limits) => {
+      const { client, keys } = database;
+      return createRedisSecurityState({ ...limits, client, keys, clock });
+    },
   };
 }
 

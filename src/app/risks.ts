@@ -4,7 +4,35 @@ import type { Settings } from '../settings/settings.ts';
 
 /** A sentence for each risk, with what to do about it. */
 export function findRisks(settings: Settings): readonly string[] {
-  return [...ofNetwork(settings), ...ofSecrets(settings), ...ofData(settings), ...ofAccess(settings)];
+  return [
+    ...findExposure(settings),
+    ...ofNetwork(settings),
+    ...ofSecrets(settings),
+    ...ofData(settings),
+    ...ofAccess(settings),
+  ];
+}
+
+/**
+ * Returns a sentence when any client on the network may create buckets: with Basic authentication every pair of name and
+ * password is a user. The start logs it as well.
+ */
+export function findExposure(settings: Settings): readonly string[] {
+  const host = settings.get('host');
+  const creators = settings.get('bucket_create_principals');
+  const isOpen =
+    creators.includes('system.Everyone') || (creators.includes('system.Authenticated') && takesAnyPassword(settings));
+  if (isLoopback(host) || !isOpen) return [];
+  return [
+    `host is ${host}, and any client may create buckets: name users in bucket_create_principals, or authenticate with a policy that knows its users, such as accounts.`,
+  ];
+}
+
+function takesAnyPassword(settings: Settings): boolean {
+  return settings.get('multiauth.policies').some((name) => {
+    const use = settings.lookup(`multiauth.policy.${name}.use`) ?? name;
+    return use === 'basicauth' || use.endsWith('BasicAuthAuthenticationPolicy');
+  });
 }
 
 function ofNetwork(settings: Settings): readonly string[] {

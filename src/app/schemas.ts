@@ -7,9 +7,9 @@ import type { OpenBackends } from './backends.ts';
  *
  * @throws Error when such a schema is not the one that this version knows
  */
-export async function prepareSchemas({ databases, cache }: OpenBackends): Promise<void> {
+export async function prepareSchemas({ databases, cache, securityState }: OpenBackends): Promise<void> {
   const missing: string[] = [];
-  for (const store of [...databases, cache]) {
+  for (const store of [...databases, cache, securityState]) {
     const lines = await store.initializeSchema({ dryRun: store.needsMigration === true });
     if (store.needsMigration === true) missing.push(...lines);
   }

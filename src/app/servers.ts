@@ -3,6 +3,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { Dispatcher, type DispatchOptions } from '../http/dispatch.ts';
 import { Load } from '../http/load.ts';
+import type { IdRules } from '../http/path-rules.ts';
 import { createRouter } from '../http/router.ts';
 import type { RunnerOptions } from '../http/runner.ts';
 import { createServer } from '../http/server.ts';
@@ -24,6 +25,8 @@ export interface ServersOptions {
   readonly logger: Logger;
   /** All endpoints of the service. */
   readonly endpoints: readonly Endpoint[];
+  /** Of all kinds, by the name of their id in paths. */
+  readonly idRules: IdRules;
   readonly dispatching: Omit<DispatchOptions, 'router'>;
   readonly running: Omit<RunnerOptions, 'dispatcher'>;
 }
@@ -35,11 +38,12 @@ export function publicEndpoints(settings: Settings, endpoints: readonly Endpoint
 }
 
 /** Servers that are ready to listen. */
-export function createServers({ settings, logger, endpoints, dispatching, running }: ServersOptions): Servers {
+export function createServers(options: ServersOptions): Servers {
+  const { settings, logger, endpoints, idRules, dispatching, running } = options;
   const limits = serverLimits(settings);
   const runnerOf = (served: readonly Endpoint[]): RunnerOptions => ({
     ...running,
-    dispatcher: new Dispatcher({ ...dispatching, router: createRouter(served) }),
+    dispatcher: new Dispatcher({ ...dispatching, router: createRouter(served, idRules) }),
   });
   const runner = runnerOf(publicEndpoints(settings, endpoints));
   const vital = vitalPaths(endpoints, dispatching.place);

@@ -10,6 +10,7 @@ import { Subscribers } from '../engine/events/subscriber.ts';
 import { withAddedPermissions } from '../engine/kind.ts';
 import { Objects } from '../engine/objects.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
+import type { EngineOptions } from '../engine/scope.ts';
 import { Announcements } from '../http/announcements.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import { Cors } from '../http/cors.ts';
@@ -27,13 +28,15 @@ import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
 import { createListeners } from './listeners.ts';
 import { openMailer } from './mail.ts';
+import { protectDataFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { findPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
+import { findExposure } from './risks.ts';
 import { prepareSchemas } from './schemas.ts';
-import { createServers, publicEndpoints } from './servers.ts';
+import { createServers, publicEndpoints, type Servers } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
 import { untilReachable, type Patience } from './waiting.ts';
 
@@ -74,6 +77,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await findPlugins(settings, options.plugins ?? []);
   settings.check(tablesOf(plugins), familiesOf(plugins));
+  for (const warning of [...findExposure(settings), ...(await protectDataFiles(settings))]) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
@@ -93,7 +97,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 /** Backends whose schemas are those that this version knows. */
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
-  const backends = await openBackends(settings, clock);
+  const backends = await openBackends(settings, clock, { isServing: true });
   try {
     await prepareSchemas(backends);
     return backends;
@@ -114,8 +118,11 @@ export async function assemble(
   backends: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
-  const { cache } = backends;
-  const engine = engineOptions(settings, cache, clock);
+  const { cache, securityState } = backends;
+  const engine: EngineOptions = {
+    ...engineOptions(settings, securityState, clock),
+    isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
+  };
   const { versionPrefix } = engine;
   const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
   // Plugins are made before the kinds, some of which are theirs.
@@ -126,6 +133,7 @@ export async function assemble(
     settings,
     stores: backends,
     cache,
+    securityState,
     clock,
     logger,
     mailer,
@@ -177,7 +185,11 @@ export async function assemble(
       endpoints: () => publicEndpoints(settings, endpoints),
       documentationUrl,
     }),
-    batchEndpoint({ maxRequests: settings.get('batch_max_requests') ?? 0, versionPrefix }),
+    batchEndpoint({
+      maxRequests: settings.get('batch_max_requests') ?? 0,
+      maxBytes: settings.get('batch_max_bytes'),
+      versionPrefix,
+    }),
     ...resourceEndpoints(
       kinds.values(),
       engine,
@@ -233,11 +245,13 @@ export async function assemble(
     observer: observation.observer,
     rateLimits,
   };
-  const servers = createServers({ settings, logger, endpoints, dispatching, running });
+  const idRules = new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
+  let servers: Servers;
   let adminUrl: string | undefined;
   const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
+    servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
     await listeners.start();
   } catch (error) {
     await stop();

@@ -1,5 +1,8 @@
 // JSON values as the service keeps them: what came in goes out. Numbers that a double cannot hold keep their
-// digits (`ExactNumber`), and `__proto__` is a key like any other.
+// digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
+
+import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
+import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text would change on the way through a double: `1.0`, `12345678901234567890`. */
 export class ExactNumber {
@@ -58,70 +61,43 @@ export function getKey(object: JsonObject, key: string): JsonValue | undefined {
 export interface JsonLimits {
   /** Nesting levels allowed, the outermost counting as one. */
   readonly maxDepth: number;
+  /** Values allowed: each member of an object, each item of an array, and the document itself count as one. */
+  readonly maxValues: number;
 }
 
-const defaultLimits: JsonLimits = { maxDepth: 500 };
+export const defaultJsonLimits: JsonLimits = { maxDepth: 500, maxValues: 100_000 };
+/** For text that was checked when it was stored. */
+export const noJsonLimits: JsonLimits = { maxDepth: Infinity, maxValues: Infinity };
 
-// Cheap looks at the raw text that decide whether a slower, exact path is needed. False alarms only cost time.
-const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
+// A cheap look at the raw text that decides whether a slower one is needed. False alarms only cost time.
 const mayHoldBadText = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /**
  * Reads JSON text without losing digits or keys.
  *
- * @throws JsonSyntaxError when it is malformed, nested deeper than `maxDepth`, holds a number beyond the range of a
- * double (`1e400`), a null character or a lone surrogate.
+ * @throws JsonSyntaxError when it is malformed, nested deeper than `maxDepth`, has more values than `maxValues`, holds a
+ * number beyond the range of a double (`1e400`), a null character or a lone surrogate.
  */
-export function parseJson(text: string, limits: JsonLimits = defaultLimits): JsonValue {
-  if (text.length > limits.maxDepth) requireShallow(text, limits.maxDepth);
+export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): JsonValue {
+  // Each value takes a character, and another one to separate it from the next.
+  if (text.length > limits.maxDepth || text.length >= 2 * limits.maxValues) requireModest(text, limits);
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
     throw new JsonSyntaxError((error as Error).message);
   }
-  if (mayHoldBadText.test(text) || !text.isWellFormed() || text.includes('\0')) requireStorableText(value, '');
-  if (mayHoldExactNumber.test(text) && hasExactNumber(text)) value = new ExactReader(text).read();
+  if (mayHoldBadText.test(text) || !text.isWellFormed() || text.includes('\0')) {
+    runAtOnce(requireStorableText(value, ''));
+  }
+  if (hasExactNumber(text)) value = readExactly(text);
   return value;
 }
 
 /** Reads JSON text already validated by `parseJson` when it was stored. */
 export function parseStoredJson(text: string): JsonValue {
-  if (mayHoldExactNumber.test(text) && hasExactNumber(text)) return new ExactReader(text).read();
+  if (hasExactNumber(text)) return readExactly(text);
   return JSON.parse(text) as JsonValue;
-}
-
-/** Whether the text holds a number whose digits a double would change. */
-export function hasExactNumber(text: string): boolean {
-  return mayHoldExactNumber.test(text) && someNumber(text, (token) => String(Number(token)) !== token);
-}
-
-/**
- * Whether any number of a valid JSON text, as written, passes the test. A loop and not a regular expression: those run
- * out of stack on strings of several million characters.
- */
-export function someNumber(text: string, test: (token: string) => boolean): boolean {
-  let at = 0;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === 34) at = endOfString(text, at);
-    else if (code === 45 || (code >= 48 && code <= 57)) {
-      const start = at;
-      while (isNumberCode(text.charCodeAt(at))) at++;
-      if (test(text.slice(start, at))) return true;
-    } else at++;
-  }
-  return false;
-}
-
-/** The place after the string that starts at a quote: its end is a quote with an even number of backslashes before it. */
-function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let first = quote;
-    while (text.charCodeAt(first - 1) === 92) first--;
-    if ((quote - first) % 2 === 0) return quote + 1;
-  }
-  return text.length;
 }
 
 /** Compact JSON text; exact numbers come out digit for digit. Keys keep their order. */
@@ -147,31 +123,47 @@ function holdsExactNumber(value: JsonValue): boolean {
   return false;
 }
 
-/** The value with every exact number as its nearest double, for libraries that know plain JSON only. */
-export function toPlainJson(value: JsonValue): unknown {
-  if (!holdsExactNumber(value)) return value;
-  if (value instanceof ExactNumber) return value.valueOf();
-  if (Array.isArray(value)) return value.map(toPlainJson);
-  const plain: MutableJsonObject = {};
-  for (const key of Object.keys(value as JsonObject)) {
-    setKey(plain, key, toPlainJson((value as JsonObject)[key]!) as JsonValue);
-  }
-  return plain;
-}
-
-function requireShallow(text: string, maxDepth: number): void {
+/**
+ * Counts levels and values of a text before anything is allocated for them.
+ *
+ * @throws JsonSyntaxError when there are too many
+ */
+function requireModest(text: string, { maxDepth, maxValues }: JsonLimits): void {
   let depth = 0;
+  let values = 1;
   let quoted = false;
+  // A container holds one value more than it has commas, unless its end follows its beginning.
+  let isOpened = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (quoted) {
       if (code === 92) i++;
       else if (code === 34) quoted = false;
-    } else if (code === 34) quoted = true;
-    else if (code === 91 || code === 123) {
-      if (++depth > maxDepth) throw new JsonSyntaxError(`nested deeper than ${maxDepth} levels`);
+      continue;
+    }
+    if (code === 32 || code === 10 || code === 13 || code === 9) continue;
+    if (isOpened && code !== 93 && code !== 125) values++;
+    isOpened = false;
+    if (code === 34) quoted = true;
+    else if (code === 44) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
+    } else if (code === 91 || code === 123) {
+      if (++depth > maxDepth) throw tooDeep(maxDepth);
+      if (values > maxValues) throw tooManyValues(maxValues);
+      isOpened = true;
     } else if (code === 93 || code === 125) depth--;
   }
+  if (values > maxValues) throw tooManyValues(maxValues);
+}
+
+export function tooDeep(maxDepth: number): JsonSyntaxError {
+  return new JsonSyntaxError(`nested deeper than ${maxDepth} levels`);
+}
+
+export function tooManyValues(maxValues: number): JsonSyntaxError {
+  return new JsonSyntaxError(
+    `more than ${maxValues} JSON values (max_json_values): each member, item and nested value counts`,
+  );
 }
 
 /** Text that some backend could not hold is refused on every backend alike. */
@@ -179,126 +171,224 @@ export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-function requireStorableText(value: JsonValue, path: string): void {
+/** @throws JsonSyntaxError for text in the value that cannot be stored */
+export function* requireStorableText(value: JsonValue, path: string): Steps<void> {
   if (typeof value === 'string') {
-    if (!isStorableText(value)) throw new JsonSyntaxError('null characters and lone surrogates are not allowed', path);
+    if (!isStorableText(value)) throw unstorable(path, false);
   } else if (Array.isArray(value)) {
-    value.forEach((item: JsonValue, index) => requireStorableText(item, join(path, String(index))));
+    for (const [index, item] of (value as readonly JsonValue[]).entries()) {
+      yield* requireStorableText(item, join(path, String(index)));
+      if (index % membersPerPause === membersPerPause - 1) yield;
+    }
   } else if (isJsonObject(value)) {
+    let members = 0;
     for (const key of Object.keys(value)) {
-      if (!isStorableText(key)) {
-        const name = key.toWellFormed().replaceAll('\0', '\uFFFD');
-        throw new JsonSyntaxError('null characters and lone surrogates are not allowed in names', join(path, name));
-      }
-      requireStorableText(value[key]!, join(path, key));
+      if (!isStorableText(key)) throw unstorable(join(path, key), true);
+      yield* requireStorableText(value[key]!, join(path, key));
+      if (++members % membersPerPause === 0) yield;
     }
   }
+}
+
+const membersPerPause = 1000;
+
+function unstorable(path: string, isName: boolean): JsonSyntaxError {
+  const message = `null characters and lone surrogates are not allowed${isName ? ' in names' : ''}`;
+  return new JsonSyntaxError(message, path.toWellFormed().replaceAll('\0', '\uFFFD'));
 }
 
 function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** A second reader for documents that `JSON.parse` accepted but whose numbers it would change. */
-class ExactReader {
+/** What a value costs a reader or writer besides its characters, in characters. */
+export const valueCost = 50;
+
+/** What comes next. Where the first value or key of a container is expected, its end may come as well. */
+type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
+
+/** A reader that can be interrupted: for texts that are too large to be read in one go, and for numbers kept exactly. */
+export class JsonReader {
   readonly #text: string;
+  readonly #limits: JsonLimits;
+  readonly #isWellFormed: boolean;
+  /** Containers that are open, outermost first, and for each object the key that is being read. */
+  readonly #open: (JsonValue[] | MutableJsonObject)[] = [];
+  readonly #keys: string[] = [];
+  #expected: Expected = 'value';
+  #root: JsonValue = null;
+  #holdsBadText = false;
+  #values = 0;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, limits: JsonLimits) {
     this.#text = text;
+    this.#limits = limits;
+    this.#isWellFormed = text.isWellFormed();
   }
 
-  read(): JsonValue {
-    this.#skipBlanks();
-    const value = this.#readValue();
-    this.#skipBlanks();
-    return value;
+  /** The document, once it is read to its end. */
+  get value(): JsonValue {
+    return this.#root;
   }
 
-  #readValue(): JsonValue {
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#readObject();
-      case '[':
-        return this.#readArray();
-      case '"':
-        return this.#readString();
-      case 't':
-        this.#at += 4;
+  /** Whether null characters or lone surrogates were read, which `requireStorableText` finds unless they were replaced. */
+  get holdsBadText(): boolean {
+    return this.#holdsBadText;
+  }
+
+  /**
+   * Goes on for so much work, in characters; returns whether that was all.
+   *
+   * @throws JsonSyntaxError as `parseJson` does, except for text that cannot be stored
+   */
+  advance(work: number): boolean {
+    let left = work;
+    while (left > 0) {
+      const start = this.#at;
+      this.#skipBlanks(start + left);
+      if (this.#at >= this.#text.length) {
+        if (this.#expected !== 'end') throw this.#unexpected();
         return true;
-      case 'f':
-        this.#at += 5;
-        return false;
-      case 'n':
-        this.#at += 4;
-        return null;
-      default:
-        return this.#readNumber();
+      }
+      if (this.#at < start + left) this.#readToken(this.#text.charCodeAt(this.#at));
+      left -= this.#at - start + valueCost;
+    }
+    return false;
+  }
+
+  #readToken(code: number): void {
+    switch (this.#expected) {
+      case 'value':
+        return this.#readValue(code);
+      case 'first value':
+        return code === 93 ? this.#close() : this.#readValue(code);
+      case 'key':
+        return this.#readKey(code);
+      case 'first key':
+        return code === 125 ? this.#close() : this.#readKey(code);
+      case 'separator':
+        return this.#readSeparator(code);
+      case 'end':
+        throw this.#unexpected();
     }
   }
 
-  #readObject(): JsonObject {
-    const object: MutableJsonObject = {};
-    this.#at++;
-    this.#skipBlanks();
-    while (this.#text[this.#at] !== '}') {
-      if (this.#text[this.#at] === ',') {
-        this.#at++;
-        this.#skipBlanks();
-      }
-      const key = this.#readString();
-      this.#skipBlanks();
-      this.#at++;
-      this.#skipBlanks();
-      setKey(object, key, this.#readValue());
-      this.#skipBlanks();
-    }
-    this.#at++;
-    return object;
+  #readValue(code: number): void {
+    if (code === 123) this.#begin({}, 'first key');
+    else if (code === 91) this.#begin([], 'first value');
+    else if (code === 34) this.#put(this.#readString());
+    else if (code === 45 || (code >= 48 && code <= 57)) this.#put(this.#readNumber());
+    else if (code === 116) this.#put(this.#readWord('true', true));
+    else if (code === 102) this.#put(this.#readWord('false', false));
+    else this.#put(this.#readWord('null', null));
   }
 
-  #readArray(): JsonArray {
-    const array: JsonValue[] = [];
+  #begin(container: JsonValue[] | MutableJsonObject, expected: Expected): void {
     this.#at++;
-    this.#skipBlanks();
-    while (this.#text[this.#at] !== ']') {
-      if (this.#text[this.#at] === ',') {
-        this.#at++;
-        this.#skipBlanks();
-      }
-      array.push(this.#readValue());
-      this.#skipBlanks();
-    }
+    this.#put(container);
+    if (this.#keys.push('') > this.#limits.maxDepth) throw tooDeep(this.#limits.maxDepth);
+    this.#open.push(container);
+    this.#expected = expected;
+  }
+
+  #close(): void {
     this.#at++;
-    return array;
+    this.#open.pop();
+    this.#keys.pop();
+    this.#expected = this.#open.length === 0 ? 'end' : 'separator';
+  }
+
+  #put(value: JsonValue): void {
+    if (++this.#values > this.#limits.maxValues) throw tooManyValues(this.#limits.maxValues);
+    const container = this.#open.at(-1);
+    if (container === undefined) this.#root = value;
+    else if (Array.isArray(container)) container.push(value);
+    else setKey(container, this.#keys.at(-1)!, value);
+    this.#expected = container === undefined ? 'end' : 'separator';
+  }
+
+  #readKey(code: number): void {
+    if (code !== 34) throw this.#unexpected();
+    this.#keys[this.#keys.length - 1] = this.#readString();
+    this.#skipBlanks(Infinity);
+    if (this.#text.charCodeAt(this.#at) !== 58) throw this.#unexpected();
+    this.#at++;
+    this.#expected = 'value';
+  }
+
+  #readSeparator(code: number): void {
+    const isArray = Array.isArray(this.#open.at(-1));
+    if (code === (isArray ? 93 : 125)) return this.#close();
+    if (code !== 44) throw this.#unexpected();
+    this.#at++;
+    this.#expected = isArray ? 'value' : 'key';
   }
 
   #readString(): string {
-    const start = this.#at++;
-    while (this.#text[this.#at] !== '"') this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
-    this.#at++;
-    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+    const start = this.#at;
+    const token = this.#text.slice(start, endOfString(this.#text, start));
+    let value: string;
+    try {
+      value = JSON.parse(token) as string;
+    } catch {
+      throw this.#unexpected();
+    }
+    this.#at += token.length;
+    if (!this.#isWellFormed || token.includes('\\u')) this.#holdsBadText ||= !isStorableText(value);
+    return value;
   }
 
   #readNumber(): number | ExactNumber {
     const start = this.#at;
-    while (isNumberCode(this.#text.charCodeAt(this.#at))) this.#at++;
+    if (this.#text.charCodeAt(this.#at) === 45) this.#at++;
+    if (this.#text.charCodeAt(this.#at) === 48) this.#at++;
+    else this.#readDigits();
+    if (this.#text.charCodeAt(this.#at) === 46) {
+      this.#at++;
+      this.#readDigits();
+    }
+    const mark = this.#text.charCodeAt(this.#at);
+    if (mark === 101 || mark === 69) {
+      const sign = this.#text.charCodeAt(++this.#at);
+      if (sign === 43 || sign === 45) this.#at++;
+      this.#readDigits();
+    }
     const token = this.#text.slice(start, this.#at);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
     return String(double) === token ? double : new ExactNumber(token);
   }
 
-  #skipBlanks(): void {
-    for (;;) {
+  #readDigits(): void {
+    if (!isDigit(this.#text.charCodeAt(this.#at))) throw this.#unexpected();
+    while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
+  }
+
+  #readWord<T extends JsonValue>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected();
+    this.#at += word.length;
+    return value;
+  }
+
+  #skipBlanks(end: number): void {
+    while (this.#at < end) {
       const code = this.#text.charCodeAt(this.#at);
       if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
       this.#at++;
     }
   }
+
+  #unexpected(): JsonSyntaxError {
+    return new JsonSyntaxError(
+      this.#at < this.#text.length ? `unexpected text at position ${this.#at}` : 'unexpected end of the text',
+    );
+  }
 }
 
-function isNumberCode(code: number): boolean {
-  // Digits, sign, point and exponent mark.
-  return (code >= 48 && code <= 57) || code === 45 || code === 43 || code === 46 || code === 101 || code === 69;
+/** For documents that `JSON.parse` accepted but whose numbers it would change. */
+function readExactly(text: string): JsonValue {
+  const reader = new JsonReader(text, noJsonLimits);
+  reader.advance(Infinity);
+  return reader.value;
 }

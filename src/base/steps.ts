@@ -65,6 +65,16 @@ export async function runWithPauses<T>(
   }
 }
 
+export function isSteps<T>(value: T | Steps<T>): value is Steps<T> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value;
+}
+
+/** Runs the first step now, and returns its result without a promise when it was the only one. */
+export function runFromNow<T>(steps: Steps<T>, urgency: Urgency): T | Promise<T> {
+  const first = steps.next();
+  return first.done === true ? first.value : pause(urgency).then(() => runWithPauses(steps, urgency, (step) => step()));
+}
+
 /** Runs the steps one right after the other, where they are known to be few. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {

@@ -36,6 +36,11 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
     showsPid: role.isOneOfMany,
   });
   const exit = (code: number): void => void closeLogger(logger).then(() => process.exit(code));
+  // The last resort: what state the process is in is not known then, but the log says why it ended.
+  process.on('uncaughtException', (error) => {
+    logger.error({ err: error }, 'Ended by an unexpected error');
+    exit(exitCodes.failed);
+  });
   const told = role.waitForOrder(() => exit(exitCodes.failed));
   const isTold = new AbortController();
   void told.then(() => isTold.abort());

@@ -16,7 +16,7 @@ export interface OnceRequest {
   readonly method: string;
   /** Decoded, without the version prefix. */
   readonly path: string;
-  /** The body as JSON; `undefined` when there is none, or it is no JSON. */
+  /** The body as JSON; `undefined` when there is none, when it is no JSON, and when it has 64 KiB or more. */
   readonly readBody: () => JsonValue | undefined;
 }
 

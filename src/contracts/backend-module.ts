@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CacheBackend } from './cache.ts';
 import type { Database } from './database.ts';
 import type { PermissionBackend } from './permission.ts';
+import type { SecurityState, SecurityStateLimits } from './security-state.ts';
 import type { StorageBackend } from './storage.ts';
 
 export interface BackendContext {
@@ -35,6 +36,11 @@ export interface BackendParts {
   readonly database: Database;
   readonly storage?: () => StorageBackend;
   readonly permission?: () => PermissionBackend;
+  /**
+   * The store of security state of this database, called at most once. Absent: the service keeps that state in memory, where
+   * it is lost with the process and not shared between processes.
+   */
+  readonly securityState?: (limits: SecurityStateLimits) => SecurityState;
 }
 
 /** What the module exports, as far as it has it. */

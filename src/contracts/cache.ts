@@ -26,5 +26,7 @@ export interface CacheBackend {
   flush(): Promise<void>;
   /** As `Database.initializeSchema`. */
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
+  /** As `Database.checkIntegrity`. */
+  checkIntegrity?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

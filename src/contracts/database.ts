@@ -1,6 +1,7 @@
 // The place that storage and permission backends keep their data in, and its transactions. Backends of one database
 // share one transaction, so that an object and its permissions are written together or not at all.
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { BackendUnavailable } from './errors.ts';
 import type { PoolState } from './observer.ts';
 
 /** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
@@ -99,6 +100,16 @@ export interface Database {
    * written at once. Absent: its plans depend on no such thing.
    */
   refreshStatistics?(): Promise<void>;
+  /**
+   * Returns the failure by which the database has learned since it was opened that a part of what it keeps is damaged;
+   * `undefined`: none so far. Absent: the database looks after that itself.
+   */
+  findDamage?(): BackendUnavailable | undefined;
+  /**
+   * Looks for damage in everything that it keeps; returns a line for each fault. May take long, and keep others waiting.
+   * Absent: the database has tools of its own.
+   */
+  checkIntegrity?(): Promise<readonly string[]>;
   /** Lets go of files and connections, after open transactions have ended. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 // The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
 
+import { isStorableText } from '../base/json.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
 /** Base of everything a backend throws on purpose. */
@@ -49,6 +50,24 @@ export class BackendUnavailable extends BackendError {
   }
 }
 
+/** The store of security state refuses a new entry: 429 on the wire for the requester's own share, 503 for the purpose. */
+export class SecurityStateFull extends BackendError {
+  readonly scope: 'requester' | 'purpose';
+  readonly retryAfterSeconds: number;
+
+  /** @param ttlSeconds time to live of the entry that was refused */
+  constructor(purpose: string, scope: SecurityStateFull['scope'], ttlSeconds: number) {
+    super(
+      scope === 'requester'
+        ? `the requester has as many live entries for ${purpose} as security_state_max_entries_per_requester allows`
+        : `there are as many live entries for ${purpose} as security_state_max_entries allows`,
+    );
+    this.scope = scope;
+    // Other entries may expire long before this one would have.
+    this.retryAfterSeconds = Math.max(1, Math.min(60, Math.ceil(ttlSeconds)));
+  }
+}
+
 /** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
 export class TransactionConflict extends BackendError {
   /** Lists that the unit had locked or waited for. Locked in one order from the start, they cannot be fought over again. */
@@ -61,4 +80,21 @@ export class TransactionConflict extends BackendError {
     super(message, options);
     this.lists = lists;
   }
+}
+
+/**
+ * A text that no backend can store: it holds a null character or a lone surrogate. 400 on the wire. A method that would
+ * store such a text, in whichever argument, throws this, at the latest when the unit of work commits. Every other method
+ * throws this or finds nothing; none ever takes it for another text. A cache may store such a key instead, apart from all
+ * others.
+ */
+export class UnstorableText extends BackendError {
+  constructor(options?: ErrorOptions) {
+    super('null characters and lone surrogates cannot be stored', options);
+  }
+}
+
+/** @throws UnstorableText */
+export function requireStorable(text: string): void {
+  if (!isStorableText(text)) throw new UnstorableText();
 }

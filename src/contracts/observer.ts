@@ -113,8 +113,8 @@ export interface RetryObservation {
   readonly attempt: number;
 }
 
-/** What there was too much of: requests under way, or delay of the event loop. */
-export type Overload = 'requests' | 'delay';
+/** What there was too much of: requests under way, delay of the event loop, or memory held by large requests. */
+export type Overload = 'requests' | 'delay' | 'memory';
 
 /** A request was refused because the process has too much to do. */
 export interface OverloadObservation {

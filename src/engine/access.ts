@@ -1,9 +1,10 @@
 // The one permission check. Every way to an object asks here: what a rule requires is settled when the service starts,
 // and a request only fills in the ids of its path.
 import { ServiceError } from '../core/errors.ts';
+import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
 import { completeCaller, type Caller } from './caller.ts';
-import type { PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { Reader } from './session.ts';
 
 /** What an authorization policy is asked. */
@@ -93,6 +94,21 @@ function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathId
   if (memberOf === undefined || rule.principals.size === 0) return isInEntry;
   // Settings may name groups as well. Both are asked at once, for each may be a way to another machine.
   return Promise.all([isNamed(rule, caller), isInEntry]).then(([named, granted]) => named || granted);
+}
+
+/**
+ * Requires settings, or entries on the objects whose ids are known, to grant one of the rules. For paths in which an id is
+ * not acceptable: no such object exists, so no entry on it can grant anything. Authorization policies are not asked, for
+ * they may rely on ids that are missing here.
+ *
+ * @throws ServiceError missingAuthToken, forbidden
+ */
+export async function requireGranted(
+  rules: readonly AccessRule[],
+  { caller, session, ids }: Pick<Context, 'caller' | 'session' | 'ids'>,
+): Promise<void> {
+  for (const rule of rules) if (await isGranted(rule, caller, session.reader, ids)) return;
+  throw refusal(caller);
 }
 
 /** The same as `isNamedBySettings` for a caller whose groups may not be known yet. */
@@ -185,7 +201,7 @@ export async function findObjects(
   if (policed === undefined) return shared;
   const confirmed: string[] = [];
   for (const id of shared) {
-    if (await isConfirmed(own, caller, reader, { ...ids, [idName]: id })) confirmed.push(id);
+    if (await isConfirmed(own, caller, reader, { ...ids, [idName]: storedId(id) })) confirmed.push(id);
   }
   const { policy, ...about } = policed;
   if (policy.selectObjects === undefined || (whole.authenticated && caller.userId === undefined)) return confirmed;

@@ -1,17 +1,20 @@
 // A declared kind made ready to serve: paths turned into functions, permissions into rules, the id generator chosen.
 // Done once at start, so that a request looks nothing up by name.
-import { findIdGenerator, requireSelfMatching, type IdGenerator } from '../core/objects/ids.ts';
+import { findIdGenerator, type IdGenerator } from '../core/objects/ids.ts';
+import { createIdRule, type IdRule } from '../core/objects/object-id.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
 import { createInheritance, type Inheritance } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
 import type { AccessRule, AuthorizationPolicy } from './access.ts';
 import type { Caller } from './caller.ts';
-import type { PathIds } from './context.ts';
 import type { ResourceKind } from './kind.ts';
 
 /** How settings reach the kinds; answers are read once. */
 export interface KindSettings {
+  /** Longest id accepted, in characters; 0 means unlimited. */
+  readonly maxIdLength: number;
   /** Generators beside the built-in ones, by name. */
   readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
   /** Has the last word on every access; absent: settings and entries decide. */
@@ -28,7 +31,7 @@ export interface CompiledKind {
   readonly plural: string;
   readonly declaration: ResourceKind;
   readonly parent: CompiledKind | undefined;
-  readonly ids: IdGenerator;
+  readonly ids: IdRule;
   /** Name of its id in paths, `record_id`. */
   readonly idName: string;
   /** Storable permission names; empty for user resources. */
@@ -102,7 +105,7 @@ function compileKind(
     plural: kind.plural ?? `${kind.name}s`,
     declaration: kind,
     parent,
-    ids: chooseIdGenerator(kind, settings),
+    ids: chooseIds(kind, settings),
     idName: `${kind.name}_id`,
     permissions: kind.permissions?.names ?? [],
     isShareable,
@@ -132,7 +135,7 @@ function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
   return new Set([...one.principals, ...other.principals]);
 }
 
-function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenerator {
+function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
   const custom = kind.customIds;
   const setting =
     settings.text(`${kind.name}_id_generator`) ?? kind.idGenerator ?? settings.text('id_generator') ?? 'UUID4';
@@ -143,8 +146,7 @@ function chooseIdGenerator(kind: ResourceKind, settings: KindSettings): IdGenera
       `${kind.name}_id_generator: there is no id generator called ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
     );
   }
-  requireSelfMatching(setting, generator);
-  return generator;
+  return createIdRule(setting, generator, settings.maxIdLength);
 }
 
 function compileListKey(

@@ -1,17 +1,20 @@
 // What the handler of one request (or of one entry of a batch) works with.
 import type { Issue } from '../core/errors.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from './caller.ts';
 import type { ServiceRequest, ServiceResponse } from './exchange.ts';
 import type { Session } from './session.ts';
 
-/** Ids found in the path, by name: `bucket_id`, `collection_id`, `record_id`. */
-export type PathIds = Readonly<Record<string, string>>;
+/** Parts of the path that are no ids of objects, by name, as their rules accept them: `timestamp`, `*`. */
+export type PathParameters = Readonly<Record<string, string>>;
 
 export interface Context {
   readonly request: ServiceRequest;
   /** Decoded path without the version prefix, aliases replaced by the real ids. */
   readonly path: string;
+  /** Ids in the path that their kinds accept. A handler runs only when these are all that its path names. */
   readonly ids: PathIds;
+  readonly parameters: PathParameters;
   /** Decoded query parameters in the order sent. */
   readonly query: readonly (readonly [string, string])[];
   readonly session: Session;

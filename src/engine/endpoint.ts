@@ -1,7 +1,8 @@
 // One address of the service and what its methods do. Routing, 405 answers, preflights and API documentation all come
 // from these records.
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from './caller.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { ServiceRequest, ServiceResponse } from './exchange.ts';
 import type { Session } from './session.ts';
 
@@ -10,7 +11,7 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A request whose body has not been read yet. */
 export interface Arrival {
   readonly request: ServiceRequest;
-  /** Ids as the client wrote them. */
+  /** Ids in the path as the client wrote it; where the address is an alias, those of the alias. */
   readonly ids: PathIds;
   readonly session: Session;
   readonly caller: Caller;
@@ -30,8 +31,26 @@ export interface Operation {
    * wait for a lock meanwhile. What it throws is the answer. Called again when the request is run again.
    */
   readonly receive?: (arrival: Arrival) => Promise<void>;
+  /**
+   * Requires access to an address in which an id is not acceptable, as far as the other ids tell, before the refusal of the
+   * id is sent. Absent: every caller learns that the id is refused. Nothing else runs for such an address.
+   */
+  readonly requireAccess?: (context: Context) => Promise<void>;
   readonly handle: (context: Context) => Promise<ServiceResponse>;
 }
+
+/** What a part of a path may hold that is not the id of an object. */
+export interface ParameterRule {
+  readonly accepts: (text: string) => boolean;
+  /** The accepted form in words, for error messages. */
+  readonly form: string;
+}
+
+/** Text in one piece: no control characters, no lone surrogates. */
+export const plainText: ParameterRule = {
+  accepts: (text) => !/[\p{Cc}\p{Cs}]/u.test(text),
+  form: 'text without control characters',
+};
 
 export interface Endpoint {
   /** Name for logs and metrics, `record-plural`, `batch`. */
@@ -40,6 +59,11 @@ export interface Endpoint {
   readonly tag?: string;
   /** Path below the version prefix with ids in braces, `/buckets/{bucket_id}`; `{*}` at the end is any path. */
   readonly path: string;
+  /**
+   * Rules of the parts of the path that are not the id of a kind (`<kind>_id`), by name. A part without a rule keeps the
+   * service from starting.
+   */
+  readonly parameters?: Readonly<Record<string, ParameterRule>>;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
   /**
    * Resource endpoints refuse clients that do not accept JSON, and report wrong headers only once access is granted;
@@ -61,9 +85,10 @@ export interface Endpoint {
  */
 export function forReading(
   id: string,
-  handle: Operation['handle'],
+  does: Operation['handle'] | Pick<Operation, 'handle' | 'requireAccess'>,
   exposes?: readonly string[],
 ): { readonly GET: Operation; readonly HEAD: Operation } {
-  const operation = exposes === undefined ? { handle } : { exposes, handle };
+  const parts = typeof does === 'function' ? { handle: does } : does;
+  const operation = exposes === undefined ? parts : { exposes, ...parts };
   return { GET: { id, ...operation }, HEAD: { id: `head_${id.replace(/^get_/, '')}`, ...operation } };
 }

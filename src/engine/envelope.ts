@@ -1,8 +1,11 @@
 // Request bodies of resources: `{data, permissions}`. Everything wrong with one is collected, not thrown at once.
-import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../base/json.ts';
+import { getKey, isJsonObject, JsonSyntaxError } from '../base/json.ts';
 import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
+import { copyMembers } from '../base/json-steps.ts';
+import type { Steps } from '../base/steps.ts';
 import type { Issue } from '../core/errors.ts';
 import type { RequestBody } from './exchange.ts';
+import type { Scope } from './scope.ts';
 
 /** Permissions as sent: a list replaces an entry, `null` says what the format of the request says. */
 export type SentPermissions = Readonly<Record<string, readonly string[] | null>>;
@@ -12,15 +15,15 @@ export interface Envelope {
   readonly permissions: SentPermissions | undefined;
 }
 
-export const emptyEnvelope: Envelope = { data: undefined, permissions: undefined };
+const emptyEnvelope: Envelope = { data: undefined, permissions: undefined };
 
 /**
  * Parses a body; `undefined` when it is no JSON, or holds what storage cannot keep, which is added to the issues.
  * An empty body is for the caller to judge.
  */
-export function parseBody(body: RequestBody, issues: Issue[]): JsonValue | undefined {
+export function* parseBody(body: RequestBody, issues: Issue[]): Steps<JsonValue | undefined> {
   try {
-    return body.parse();
+    return yield* body.read();
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     issues.push({ location: 'body', name: error.path ?? '', description: error.message });
@@ -103,14 +106,32 @@ export interface SentData {
 }
 
 /** Takes `id` and `last_modified` out, and drops the marks that only the server may set. */
-export function splitData(data: JsonObject): SentData {
+export function* splitData(data: JsonObject): Steps<SentData> {
+  const id = getKey(data, 'id');
+  const lastModified = getKey(data, 'last_modified');
+  const isPlain =
+    id === undefined &&
+    lastModified === undefined &&
+    !Object.hasOwn(data, '__permissions__') &&
+    getKey(data, 'deleted') !== true;
+  if (isPlain) return { id, lastModified, attributes: data };
   const attributes: MutableJsonObject = {};
-  for (const key of Object.keys(data)) {
-    const isOurs = key === 'id' || key === 'last_modified' || key === '__permissions__';
-    if (isOurs || (key === 'deleted' && data[key] === true)) continue;
-    setKey(attributes, key, data[key]!);
-  }
-  return { id: getKey(data, 'id'), lastModified: getKey(data, 'last_modified'), attributes };
+  yield* copyMembers(data, attributes, isOfServer);
+  return { id, lastModified, attributes };
+}
+
+function isOfServer(key: string, value: JsonValue): boolean {
+  return key === 'id' || key === 'last_modified' || key === '__permissions__' || (key === 'deleted' && value === true);
+}
+
+/** Reads the body of a request that creates or replaces an object; what is wrong with it is added to the issues. */
+export function* readEnvelope({
+  kind,
+  context: { request, issues },
+}: Scope): Steps<{ readonly envelope: Envelope; readonly data: SentData }> {
+  const body = request.body.isEmpty ? {} : yield* parseBody(request.body, issues);
+  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
+  return { envelope, data: yield* splitData(envelope.data ?? {}) };
 }
 
 /** The issue for something missing. */

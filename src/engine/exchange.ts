@@ -1,6 +1,8 @@
 // A request and its response as plain values, free of any HTTP library: the same whether they came over a socket or
 // out of a batch.
 import { formatJson, JsonSyntaxError, parseJson, type JsonLimits, type JsonValue } from '../base/json.ts';
+import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
+import { runFromNow, type Steps } from '../base/steps.ts';
 
 /** Header names are lower-case; repeated headers are joined as HTTP says. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
@@ -19,6 +21,25 @@ export interface ServiceRequest {
   readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
+  /** What the outer request may hold in memory; absent without a socket. */
+  readonly memory?: MemoryAccount;
+}
+
+/** What one outer request holds in memory, where that is limited. */
+export interface MemoryAccount {
+  /**
+   * Reserves so many bytes for the request besides its body; fewer than before change nothing.
+   *
+   * @returns `undefined` when that was done at once
+   * @throws ServiceError requestTooLarge, or overloaded, also by rejection after a while
+   */
+  reserve(bytes: number): Promise<void> | undefined;
+  /**
+   * Reserves without waiting, where something is locked already.
+   *
+   * @throws ServiceError overloaded
+   */
+  reserveNow(bytes: number): void;
 }
 
 export interface ServiceResponse {
@@ -108,8 +129,23 @@ export class RequestBody {
     return runAll(this.#releases.splice(0));
   }
 
+  /** Characters of a body that came as a text; 0 of others. */
+  get length(): number {
+    return this.#text?.length ?? 0;
+  }
+
   get isEmpty(): boolean {
     return this.#text === '';
+  }
+
+  /** Whether it came by itself, and not as an entry of a batch, and is not empty. */
+  get isOfRequest(): boolean {
+    return this.#text !== undefined && this.#text !== '';
+  }
+
+  /** Whether its text is so long that it should be read in steps. */
+  get isLarge(): boolean {
+    return this.#text !== undefined && this.#text.length >= largeTextChars;
   }
 
   /**
@@ -128,6 +164,40 @@ export class RequestBody {
       }
     }
     return this.#value;
+  }
+
+  /**
+   * What `parse` returns, in steps where the body is large.
+   *
+   * @throws JsonSyntaxError
+   */
+  *read(): Steps<JsonValue> {
+    if (this.isLarge && this.#isUnread) {
+      try {
+        this.#value = yield* parseInSteps(this.#text!, this.#limits);
+      } catch (error) {
+        if (error instanceof JsonSyntaxError) this.#error = error;
+        throw error;
+      }
+    }
+    return this.parse();
+  }
+
+  /** Reads a large body ahead, so that `parse` returns or throws at once; `undefined` where it does so anyway. */
+  load(): Promise<void> | undefined {
+    return this.isLarge && this.#isUnread ? this.#load() : undefined;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await runFromNow(this.read(), 'normal');
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+    }
+  }
+
+  get #isUnread(): boolean {
+    return this.#value === undefined && this.#error === undefined;
   }
 
   /** For logs at debug level only. */

@@ -1,15 +1,17 @@
 // The declaration every kind of object makes of itself: buckets, groups, collections, records, and whatever plugins
 // add. Endpoints, permissions, queries, preconditions and deletion follow from it.
 import type { JsonObject } from '../base/json.ts';
+import type { Steps } from '../base/steps.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ErrorKey } from '../core/errors.ts';
 import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
 import type { Caller } from './caller.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
 import type { Session, Writer } from './session.ts';
 
@@ -27,6 +29,8 @@ export interface PendingWrite {
   readonly old: StoredObject | undefined;
   readonly writer: Viewer;
   readonly session: Session;
+  /** As in `ServiceRequest`. */
+  readonly clientAddress: string | undefined;
 }
 
 /** Somebody who looks at an object, or writes it. */
@@ -111,8 +115,8 @@ export interface ResourceKind {
   readonly idGenerator?: string;
   /** A generator of the kind's own, which no setting replaces. */
   readonly customIds?: IdGenerator;
-  /** Checks and completes attributes that clients send; the answer is what gets stored. */
-  readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject;
+  /** Checks and completes attributes that clients send; returns what is stored. Work on large attributes goes in steps. */
+  readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject | Steps<JsonObject>;
   /**
    * Slow work on attributes that will probably be written, such as hashing a password, before anybody waits for the
    * list. `beforeWrite` picks up what came out; the attributes it gets may still be others.

@@ -4,11 +4,14 @@
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Deletion } from '../contracts/storage.ts';
+import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
+import { invalidParameters } from '../core/errors.ts';
+import { createUriParser, objectTemplate, type ObjectAddress } from '../core/objects/uris.ts';
 import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
@@ -31,6 +34,8 @@ export interface ObjectPlace {
 export class Objects {
   readonly #kinds: ReadonlyMap<string, CompiledKind>;
   readonly #options: EngineOptions;
+  /** Made when it is first used, for the kinds come later than this. */
+  #parseUri: ReturnType<typeof createUriParser> | undefined;
 
   constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
     this.#kinds = kinds;
@@ -47,6 +52,52 @@ export class Objects {
   /** All kinds, parents before children. */
   get kinds(): ReadonlyMap<string, CompiledKind> {
     return this.#kinds;
+  }
+
+  /**
+   * Returns the place with ids that come from elsewhere than a path: settings, bodies, the ids of other objects.
+   *
+   * @throws ServiceError invalidParameters when a kind does not accept its id
+   */
+  place(kind: string, texts: Readonly<Record<string, string>>): ObjectPlace {
+    const place = this.findPlace(kind, texts);
+    if (place !== undefined) return place;
+    const description = `no ${kind} can have these ids: ${JSON.stringify(texts)}`;
+    throw invalidParameters([{ location: 'path', name: null, description }]);
+  }
+
+  /** Returns the place, or `undefined` when a kind does not accept its id. */
+  findPlace(kind: string, texts: Readonly<Record<string, string>>): ObjectPlace | undefined {
+    const ids: Record<string, ObjectId> = {};
+    for (let each: CompiledKind | undefined = this.kind(kind); each !== undefined; each = each.parent) {
+      const id = each.ids.parse(texts[each.idName] ?? '');
+      if (id === undefined) return undefined;
+      ids[each.idName] = id;
+    }
+    return { kind, ids };
+  }
+
+  /** Returns the object that a URI names, or `undefined` when no object can have that URI. */
+  findByUri(uri: string): ObjectPlace | undefined {
+    const address = this.#parse(uri);
+    return address === undefined ? undefined : this.findPlace(address.kind, address.ids);
+  }
+
+  /** Whether the text has the form of a group's URI, with ids that no group can have: a principal that nobody ever is. */
+  isImpossibleGroup(principal: string): boolean {
+    if (!principal.startsWith('/')) return false;
+    const address = this.#parse(principal);
+    return address?.kind === 'group' && this.findPlace(address.kind, address.ids) === undefined;
+  }
+
+  #parse(uri: string): ObjectAddress | undefined {
+    this.#parseUri ??= createUriParser(
+      Array.from(
+        this.#kinds.values(),
+        ({ name, declaration }) => [name, objectTemplate(name, declaration.path)] as const,
+      ),
+    );
+    return this.#parseUri(uri);
   }
 
   /** URI of the object. */
@@ -147,6 +198,7 @@ export class Objects {
       request,
       path: found.objectUri(ids),
       ids,
+      parameters: {},
       query: [],
       session,
       caller,

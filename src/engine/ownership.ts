@@ -2,6 +2,7 @@
 // administrator, whose ids may be chosen, and what is shown to whom.
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
+import type { ObjectId } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { isNamedBySettings } from './access.ts';
 import type { Viewer } from './kind.ts';
@@ -22,7 +23,7 @@ export function presentObject(scope: Scope, object: StoredObject): StoredObject 
  * Whether a group of the caller is in the `write` entry of the object. Asked of the backend, so that it costs the same in
  * however many groups the caller is.
  */
-export async function isWriterByGroup(scope: Scope, id: string): Promise<boolean> {
+export async function isWriterByGroup(scope: Scope, id: ObjectId): Promise<boolean> {
   const { kind, context } = scope;
   const { caller, session } = context;
   if (caller.memberOf === undefined) return false;
@@ -38,7 +39,7 @@ export async function isWriterByGroup(scope: Scope, id: string): Promise<boolean
  */
 export async function visiblePermissions(
   scope: Scope,
-  id: string,
+  id: ObjectId,
   permissions: ObjectPermissions,
   { isNew, byGroup }: { readonly isNew: boolean; readonly byGroup?: boolean | undefined },
 ): Promise<ObjectPermissions> {

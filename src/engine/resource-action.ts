@@ -1,4 +1,5 @@
 // Something that can be done with an object beside the verbs, at an address below the object's.
+import type { Endpoint } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { Scope } from './scope.ts';
 
@@ -9,6 +10,8 @@ export interface ResourceAction {
   readonly id: string;
   /** Below the address of the object, `/validate/{key}`. */
   readonly path: string;
+  /** Rules of what stands in braces in it. */
+  readonly parameters?: Endpoint['parameters'];
   readonly method: 'POST';
   /** Media types of bodies it takes; absent: the body is ignored. */
   readonly consumes?: readonly string[];

@@ -1,4 +1,5 @@
 // From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
+import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
@@ -44,6 +45,7 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
   return {
     name: `${kind.name}-${id}`,
     path: `${kind.declaration.path}/{${kind.idName}}${path}`,
+    ...(action.parameters === undefined ? {} : { parameters: action.parameters }),
     isResource: true,
     operations: {
       [method]: { id, ...(consumes === undefined ? {} : { consumes }), handle: handler(kind, options, handle, false) },
@@ -53,15 +55,16 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
 
 function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {
   const { name, plural, declaration } = kind;
-  const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
+  const { readList: read, writeList: write, create } = kind.rules;
+  const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
-    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], handle: serve(readList) },
-    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], handle: serve(readList) },
-    POST: { id: `create_${name}`, consumes: json, exposes: written, handle: serve(createObject) },
-    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], handle: serve(removeList) },
+    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], ...serve(readList, read) },
+    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], ...serve(readList, read) },
+    POST: { id: `create_${name}`, consumes: json, exposes: written, ...serve(createObject, create) },
+    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], ...serve(removeList, write) },
   };
   const { listMethods } = declaration;
-  const served = Object.entries(operations).filter(
+  const kept = Object.entries(operations).filter(
     ([method]) => listMethods === undefined || listMethods.some((each) => each === method),
   );
   return {
@@ -69,19 +72,20 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     tag: plural,
     path: declaration.path,
     isResource: true,
-    operations: enabled(Object.fromEntries(served), `plural_${name}`, settings),
+    operations: enabled(Object.fromEntries(kept), `plural_${name}`, settings),
   };
 }
 
 function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: KindSettings): Endpoint {
   const { name, declaration } = kind;
-  const serve = (verb: Verb): Operation['handle'] => handler(kind, options, verb);
+  const { read, write, create } = kind.rules;
+  const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<string, Operation> = {
-    GET: { id: `get_${name}`, exposes: readable, handle: serve(readObject) },
-    HEAD: { id: `head_${name}`, exposes: readable, handle: serve(readObject) },
-    PUT: { id: `update_${name}`, consumes: json, exposes: written, handle: serve(replaceObject) },
-    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, handle: serve(modifyObject) },
-    DELETE: { id: `delete_${name}`, exposes: written, handle: serve(removeObject) },
+    GET: { id: `get_${name}`, exposes: readable, ...serve(readObject, read) },
+    HEAD: { id: `head_${name}`, exposes: readable, ...serve(readObject, read) },
+    PUT: { id: `update_${name}`, consumes: json, exposes: written, ...serve(replaceObject, write, create) },
+    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, ...serve(modifyObject, write) },
+    DELETE: { id: `delete_${name}`, exposes: written, ...serve(removeObject, write) },
   };
   return {
     name: `${name}-object`,
@@ -90,6 +94,17 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     isResource: true,
     operations: enabled(operations, `object_${name}`, settings),
   };
+}
+
+type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAccess'>>;
+
+/**
+ * The verb, and the access that is required where the path holds an id that is not acceptable.
+ *
+ * @param rules any of which grants it
+ */
+function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
+  return { handle: handler(kind, options, verb), requireAccess: (context) => requireGranted(rules, context) };
 }
 
 function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {

@@ -2,6 +2,7 @@
 import { formatJson, type JsonObject } from '../base/json.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
+import { storedId } from '../core/objects/object-id.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { presentObject, visiblePermissions } from './ownership.ts';
@@ -56,7 +57,9 @@ export async function objectResponse(
 ): Promise<ServiceResponse> {
   const data = `"data":${formatEntry(presentObject(scope, object))}}`;
   const shown = scope.kind.isShareable
-    ? JSON.stringify(await visiblePermissions(scope, object.id, permissions, { isNew: status === 201, byGroup }))
+    ? JSON.stringify(
+        await visiblePermissions(scope, storedId(object.id), permissions, { isNew: status === 201, byGroup }),
+      )
     : undefined;
   const body = shown === undefined ? `{${data}` : `{"permissions":${shown},${data}`;
   return { status, headers: timestampHeaders(object.lastModified, headers), body };

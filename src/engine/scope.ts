@@ -1,25 +1,30 @@
 // What one resource operation works on: the kind, the request, and the options of the service. With the few checks
 // that every verb shares.
 import type { Clock } from '../base/clock.ts';
-import type { CacheBackend } from '../contracts/cache.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
+import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import type { Context, PathIds } from './context.ts';
+import type { Context } from './context.ts';
 import type { Reader, Writer } from './session.ts';
 
 export interface EngineOptions {
   /** Whether whoever creates or changes an object is added to its `write` entry. */
   readonly explicitPermissions: boolean;
   readonly isReadonly: boolean;
-  /** Longest id accepted, in characters; 0: no limit. */
-  readonly maxIdLength: number;
   /** Most principals that a permission of an object may name; 0: no limit. */
   readonly maxPrincipals: number;
   /** Longest JSON text that the attributes of an object may have. */
   readonly maxObjectChars: number;
+  /** Whether a principal has the form of a group's URI, with ids that no group can have. */
+  readonly isImpossibleGroup: (principal: string) => boolean;
+  /** Bytes that the objects on a page of a list, or in an answer without pages, may have together. */
+  readonly maxPageBytes: number;
+  /** JSON values that an object may have after a change, as `countValues` counts them. */
+  readonly maxObjectValues: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
@@ -33,7 +38,9 @@ export interface EngineOptions {
   readonly documentationUrl: string;
   /** `/v1` */
   readonly versionPrefix: string;
-  readonly cache: CacheBackend;
+  readonly securityState: SecurityState;
+  /** Whose share of the security state a request from this address uses up. */
+  readonly requesterOf: (address: string | undefined) => string | undefined;
   readonly clock: Clock;
 }
 
@@ -73,28 +80,18 @@ export function requireNoIssues({ context }: Scope): void {
 }
 
 /** The ids in the path, with that of an object of the kind. */
-export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: string): PathIds {
+export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: ObjectId): PathIds {
   const { ids } = context;
   if (ids[kind.idName] === id) return ids;
   // Spreads take many times longer, and every write asks.
-  const others: Record<string, string> = Object.assign({}, ids);
+  const others: Record<string, ObjectId> = Object.assign({}, ids);
   others[kind.idName] = id;
   return others;
 }
 
 /** The id of the object in the path. */
-export function objectId({ kind, context }: Scope): string {
+export function objectId({ kind, context }: Scope): ObjectId {
   return context.ids[kind.idName]!;
-}
-
-/** @throws ServiceError invalidParameters when the kind does not accept the id */
-export function requireValidId({ kind, options }: Scope, id: string): void {
-  if (isValidId(kind, options, id)) return;
-  throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
-}
-
-function isValidId(kind: CompiledKind, { maxIdLength }: EngineOptions, id: string): boolean {
-  return kind.ids.match(id) && (maxIdLength === 0 || id.length <= maxIdLength);
 }
 
 /**

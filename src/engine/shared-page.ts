@@ -1,6 +1,7 @@
 // A page of a list for somebody who may see many of its objects one by one: the list is walked in its own order, and
 // each object asked for its entries, so that a page costs a page, however many objects are shared.
 import type { Page } from '../contracts/storage.ts';
+import { fitPage, PageFill } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';
@@ -47,13 +48,17 @@ export async function readSharedPage(
   if (timestamp === undefined) return undefined;
   const wanted = query.limit + 1;
   const found: StoredEntry[] = [];
+  const fill = new PageFill(query.maxBytes);
   let { after } = query;
   let [looked, horizon] = [0, 0];
-  for (let isOver = false; !isOver && found.length < wanted;) {
+  for (let isOver = false; !isOver && found.length < wanted && !fill.isFull;) {
     if (looked >= most) return undefined;
     const limit = Math.min(mostAtOnce, most - looked, expectedToLook(wanted - found.length, found.length, looked));
     const page = await reader.storage.listAll(list, { ...query, after, limit });
-    found.push(...(await keepShown(reader, shared, page.entries)));
+    for (const entry of await keepShown(reader, shared, page.entries)) {
+      found.push(entry);
+      fill.add(entry);
+    }
     looked += page.entries.length;
     horizon = Math.max(horizon, page.horizon);
     const last = page.entries.at(-1);
@@ -63,7 +68,8 @@ export async function readSharedPage(
   // All parts are of one moment then, and nothing was changed and shared only after it had been read: who shares an
   // object changes its timestamp.
   if ((await reader.storage.resourceTimestamp(list)) !== timestamp) return undefined;
-  return { timestamp, horizon, entries: found.slice(0, query.limit), more: found.length > query.limit };
+  const page = { timestamp, horizon, entries: found.slice(0, query.limit), more: found.length > query.limit };
+  return fitPage(page, query.maxBytes);
 }
 
 /** How many entries hold what is missing, going by those seen so far, and a few more. */

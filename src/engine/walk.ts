@@ -13,7 +13,7 @@ export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, dire
 const firstPage = 500;
 const smallestPage = 100;
 const largestPage = 10_000;
-const pageChars = 8_000_000;
+const pageBytes = 8_000_000;
 
 /** The selected entries, page by page. */
 export async function* walk(
@@ -25,7 +25,7 @@ export async function* walk(
   let after: PagePosition | undefined;
   let limit = firstPage;
   for (;;) {
-    const { entries, more } = await reader.listAll(list, { ...selection, sort, after, limit });
+    const { entries, more } = await reader.listAll(list, { ...selection, sort, after, limit, maxBytes: pageBytes });
     const last = entries.at(-1);
     if (last === undefined) return;
     yield entries;
@@ -38,6 +38,6 @@ export async function* walk(
 /** Each page is a search of its own, so few large ones cost less than many small ones. */
 function nextLimit(entries: readonly StoredEntry[]): number {
   const chars = entries.reduce((sum, entry) => sum + (isTombstone(entry) ? 0 : entry.text.length), 0);
-  const fitting = Math.floor(pageChars / Math.max(1, chars / entries.length));
+  const fitting = Math.floor(pageBytes / Math.max(1, chars / entries.length));
   return Math.min(largestPage, Math.max(smallestPage, fitting));
 }

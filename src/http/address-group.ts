@@ -1,4 +1,5 @@
 // Which addresses are one neighbour as far as limits go: IPv6 gives everybody a network of addresses to choose from.
+import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 
 /** The address, of IPv6 the network of 64 bits that it lies in. */
@@ -17,4 +18,10 @@ export function addressGroup(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
+}
+
+/** The group as a requester of security state: a short text, whatever a proxy has passed on as an address. */
+export function requesterOf(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  return createHash('sha256').update(addressGroup(address)).digest('base64url').slice(0, 22);
 }

@@ -15,11 +15,16 @@ export interface AliasedRequest {
   /** The path to serve instead. */
   readonly path: string;
   readonly request: ServiceRequest;
+  /** Writes what the request takes for granted. Runs once every id in the path is known to be acceptable. */
+  readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 export interface Alias {
   /** This path, and everything below it. */
   readonly path: string;
-  /** Asked once the method is known to be served there; may write through the session. Not asked for preflights. */
+  /**
+   * Returns the address that this one stands for, and writes nothing. Asked once the method is known to be served there.
+   * Not asked for preflights.
+   */
   readonly resolve: (request: AliasRequest) => Promise<AliasedRequest>;
 }

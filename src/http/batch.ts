@@ -12,11 +12,14 @@ import {
   type ServiceRequest,
   type ServiceResponse,
 } from '../engine/exchange.ts';
-import { parseTarget } from './target.ts';
+import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
+import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
 export interface BatchOptions {
   /** Most entries allowed; 0: no limit. */
   readonly maxRequests: number;
+  /** Bytes that the entries may have together, each with the defaults it takes over, and their answers. */
+  readonly maxBytes: number;
   /** `/v1`, or with a path before it `/api/v1`. */
   readonly versionPrefix: string;
 }
@@ -28,6 +31,12 @@ interface Entry {
   /** Its own, if it has any. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly body: JsonValue | undefined;
+}
+
+interface ParsedBatch {
+  readonly entries: readonly Entry[];
+  /** What the defaults add to the size of all entries. */
+  readonly defaultsBytes: number;
 }
 
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
@@ -46,14 +55,15 @@ export function batchEndpoint(options: BatchOptions): Endpoint {
   };
 }
 
-/** A few lists of long records would make a text that no process can hold. */
-const maxAnswerChars = 200_000_000;
-
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
-  let chars = 0;
+  const size = new BatchSize(options, context.request);
   const outer = outerHeaders(context.request.headers);
-  const entries = parseBatch(context.request.body, options);
+  const loading = context.request.body.load();
+  if (loading !== undefined) await loading;
+  const { entries, defaultsBytes } = parseBatch(context.request.body, options);
+  const room = size.takeEntries(defaultsBytes);
+  if (room !== undefined) await room;
   const requests = entries.map((entry) => entryRequest(context.request, outer, entry));
   context.session.expectSeveral();
   await context.authenticate(requests);
@@ -71,10 +81,12 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       context.session.doom();
       throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
     }
-    chars += body.length;
-    if (chars > maxAnswerChars) {
+    // Whatever this throws ends the batch with a status that is not kept, or dooms it.
+    try {
+      size.takeAnswer(body.length);
+    } catch (error) {
       context.session.doom();
-      throw new ServiceError('requestTooLarge', { message: 'The answers to this batch are too large together.' });
+      throw error;
     }
     parts.push(formatEntryResponse(request, response, body));
   }
@@ -94,7 +106,7 @@ function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceR
  *
  * @throws ServiceError invalidParameters: nothing of a malformed batch is run
  */
-function parseBatch(body: RequestBody, options: BatchOptions): Entry[] {
+function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const value = body.isEmpty ? {} : parseBody(body);
   if (!isJsonObject(value)) throw invalid('', 'expected a JSON object');
   const issues: Issue[] = [];
@@ -108,6 +120,8 @@ function parseBatch(body: RequestBody, options: BatchOptions): Entry[] {
   if (options.maxRequests > 0 && requests.length > options.maxRequests) {
     throw invalidParameters([...issues, issue('requests', `expected at most ${options.maxRequests} requests`)]);
   }
+  const defaultsBytes = isJsonObject(defaults) ? jsonWeight(defaults, options.maxBytes) * requests.length : 0;
+  requireFitting(body.length + defaultsBytes, options);
   const merged = requests.map((request: JsonValue, index) => {
     const whole = isJsonObject(request) && isJsonObject(defaults) ? mergeDefaults(request, defaults) : request;
     checkEntry(whole, `requests.${index}`, complain, false);
@@ -118,7 +132,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): Entry[] {
   if (entries.some(({ target }) => isBatchTarget(target, options.versionPrefix))) {
     throw invalid('requests', 'a batch cannot hold another batch');
   }
-  return entries;
+  return { entries, defaultsBytes };
 }
 
 function parseBody(body: RequestBody): JsonValue {
@@ -217,7 +231,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<
 
 function isBatchTarget(target: string, versionPrefix: string): boolean {
   try {
-    return parseTarget(target).path.replace(/\/+$/, '') === `${versionPrefix}/batch`;
+    return withoutSlashesAtEnd(parseTarget(target).path) === `${versionPrefix}/batch`;
   } catch (error) {
     if (error instanceof ServiceError) return false;
     throw error;

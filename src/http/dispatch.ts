@@ -2,7 +2,7 @@
 // handler (redirects, end of service, read-only mode, preflight, method, media types, identity), run the handler,
 // add the headers every answer carries. A batch comes through here once for each entry.
 import type { Clock } from '../base/clock.ts';
-import { TransactionConflict } from '../contracts/errors.ts';
+import { TransactionConflict, UnstorableText } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
@@ -10,7 +10,7 @@ import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Session } from '../engine/session.ts';
 import { anonymous } from '../engine/caller.ts';
-import type { Alias, AliasRequest } from './alias.ts';
+import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
 import { requireIntent } from './forgery.ts';
@@ -96,7 +96,8 @@ export class Dispatcher {
       // The outer request is run again as a whole.
       if (error instanceof TransactionConflict) throw error;
       response = errorResponse(error, request.id, errors, logger);
-      if (response.status === 409) outer.session.doom();
+      // What a backend refused halfway is undone as a whole.
+      if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);
@@ -151,19 +152,18 @@ export class Dispatcher {
     if (note !== undefined) note.caller = caller;
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
-    if (receive !== undefined) {
-      await receive({ request, ids: found.route.ids, session, caller, isAlias: alias !== undefined });
-    }
     let served: Served = { route: found.route, below: found.below, request };
-    if (alias !== undefined) {
-      served = await this.#resolveAlias(alias, { request, path: found.below, session, caller });
+    if (alias !== undefined) served = await this.#resolveAlias(alias, { request, path: found.below, session, caller });
+    const { endpoint, ids, parameters, refused } = served.route;
+    if (receive !== undefined && refused === undefined) {
+      await receive({ request, ids, session, caller, isAlias: alias !== undefined });
     }
-    const { endpoint, ids } = served.route;
     const refusedOrigin = cors.checkOrigin(request);
     const context: Context = {
       request: served.request,
       path: served.below,
       ids,
+      parameters,
       query: target.query,
       session,
       caller,
@@ -172,9 +172,16 @@ export class Dispatcher {
       dispatch: (entry) => this.#dispatchEntry(entry, outer),
       authenticate: (entries) => identities.prepare(entries),
     };
-    if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     // An alias stands for an address of the same kind, which serves the same methods.
-    return findOperation(endpoint, request.method)!.handle(context);
+    const operation = findOperation(endpoint, request.method)!;
+    if (refused !== undefined) {
+      // Below an alias everything belongs to the caller, who may learn what is wrong.
+      if (alias === undefined) await operation.requireAccess?.(context);
+      throw invalidParameters([...context.issues, ...refused]);
+    }
+    if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
+    await served.prepare?.();
+    return operation.handle(context);
   }
 
   #findAlias({ below }: Found): Alias | undefined {
@@ -201,11 +208,11 @@ export class Dispatcher {
     return answered.response;
   }
 
-  async #resolveAlias(alias: Alias, question: AliasRequest): Promise<Found & { request: ServiceRequest }> {
-    const resolved = await alias.resolve(question);
-    const route = this.#options.router.find(resolved.path);
+  async #resolveAlias(alias: Alias, question: AliasRequest): Promise<Served> {
+    const { path, request, prepare } = await alias.resolve(question);
+    const route = this.#options.router.find(path);
     if (route === undefined) throw new ServiceError('unknownPath');
-    return { route, below: resolved.path, request: resolved.request };
+    return { route, below: path, request, prepare };
   }
 
   #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
@@ -259,6 +266,7 @@ function noteRefusal({ observer, route, caller }: Note, request: ServiceRequest,
 
 interface Served extends Found {
   readonly request: ServiceRequest;
+  readonly prepare?: AliasedRequest['prepare'];
 }
 
 /** A path that nothing serves. */

@@ -1,6 +1,13 @@
 // Where whatever was thrown becomes an error response. The only place that knows what an error body looks like.
 import { formatJson, type JsonValue, type MutableJsonObject } from '../base/json.ts';
-import { BackendError, BackendUnavailable, IntegrityError, ReadonlyError } from '../contracts/errors.ts';
+import {
+  BackendError,
+  BackendUnavailable,
+  IntegrityError,
+  ReadonlyError,
+  SecurityStateFull,
+  UnstorableText,
+} from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
@@ -44,9 +51,18 @@ export function errorResponse(
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
+  if (error instanceof UnstorableText) {
+    return new ServiceError('invalidParameters', { message: `In the request: ${error.message}.`, cause: error });
+  }
   if (error instanceof ReadonlyError) return unavailable(error.message, error);
   if (error instanceof BackendUnavailable) {
     return unavailable(`The service is temporarily unavailable (${error.backend}: ${reasonOf(error)}).`, error);
+  }
+  if (error instanceof SecurityStateFull && error.scope === 'requester') {
+    return new ServiceError('clientAtCapacity', {
+      headers: { 'Retry-After': String(error.retryAfterSeconds) },
+      cause: error,
+    });
   }
   if (error instanceof BackendError)
     return unavailable(`The service is temporarily unavailable (${error.name}).`, error);

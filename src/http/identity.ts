@@ -155,7 +155,7 @@ async function authenticateOnce(
   { headers, method, body, clientAddress: address }: ServiceRequest,
   path: string,
 ): Promise<{ readonly known: Known; readonly giveBack: () => Promise<void> } | undefined> {
-  const readBody = (): JsonValue | undefined => (body.isEmpty ? undefined : parseQuietly(body));
+  const readBody = (): JsonValue | undefined => (body.isEmpty || body.isLarge ? undefined : parseQuietly(body));
   const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
   return found && { known: { userId: `${policy.name}:${found.id}` }, giveBack: found.giveBack };
 }

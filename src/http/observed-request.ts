@@ -1,8 +1,8 @@
 // Requests as observers see them: what dispatch notes on the way, and the observation made of it in the end. Only made
 // when somebody observes.
 import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from '../engine/caller.ts';
-import type { PathIds } from '../engine/context.ts';
 import type { ResponseBody, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Route } from './router.ts';
 

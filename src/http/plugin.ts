@@ -8,6 +8,7 @@ import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Mailer } from '../contracts/mailer.ts';
 import type { Observer } from '../contracts/observer.ts';
+import type { SecurityState } from '../contracts/security-state.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { Caller } from '../engine/caller.ts';
@@ -31,7 +32,10 @@ import type { Capability, CurrentCapability } from './views/root.ts';
 export interface PluginHost {
   readonly settings: Settings;
   readonly stores: Stores;
+  /** Values that may be lost at any time. */
   readonly cache: CacheBackend;
+  /** Counters of failures, one-time codes and the like, which must not get lost. */
+  readonly securityState: SecurityState;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Set up when it is first used. */

@@ -1,8 +1,11 @@
-// Bodies as they arrive over a socket: read whole up to a limit, and no further than that.
+// Bodies as they arrive over a socket: read whole up to a limit, and no further than that. Large ones arrive when there is room
+// for them.
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
+import { BodyValues } from './body-values.ts';
+import { bodyWeight, smallBytes, type RequestAccount } from './request-memory.ts';
 
 export interface BodyLimits {
   readonly json: JsonLimits;
@@ -16,17 +19,25 @@ const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
  * The body of a request, at once when it has none. Forms hold files: whoever takes them reads them as they arrive, and
  * limits them.
  *
- * @throws ServiceError requestTooLarge, by rejection, as soon as that is known; badRequest when the client breaks off
+ * @throws ServiceError requestTooLarge, by rejection, as soon as that is known; badRequest when the client breaks off;
+ *   overloaded when others hold too much memory
  */
-export function receiveBody(incoming: IncomingMessage, limits: BodyLimits): RequestBody | Promise<RequestBody> {
+export function receiveBody(
+  incoming: IncomingMessage,
+  limits: BodyLimits,
+  account: RequestAccount,
+): RequestBody | Promise<RequestBody> {
   const { method, headers } = incoming;
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = headers;
   if (bodyless.includes(method) || (encoding === undefined && (length === undefined || length === '0'))) {
     return RequestBody.none;
   }
   if (type !== undefined && mediaType(type) === 'multipart/form-data') return RequestBody.ofStream(incoming);
-  if (Number(length) > limits.bodyLimitBytes) return Promise.reject(new ServiceError('requestTooLarge'));
-  return readWhole(incoming, limits);
+  const bytes = length === undefined ? undefined : Number(length);
+  if (bytes !== undefined && bytes > limits.bodyLimitBytes) return Promise.reject(new ServiceError('requestTooLarge'));
+  const isSmall = account.takeSmall(bytes ?? Math.min(smallBytes, limits.bodyLimitBytes));
+  if (isSmall && bytes !== undefined) return readWhole(incoming, limits);
+  return readLarge(incoming, limits, account, isSmall ? undefined : (bytes ?? limits.bodyLimitBytes));
 }
 
 function readWhole(incoming: IncomingMessage, { json, bodyLimitBytes }: BodyLimits): Promise<RequestBody> {
@@ -49,4 +60,44 @@ function readWhole(incoming: IncomingMessage, { json, bodyLimitBytes }: BodyLimi
       reject(new ServiceError('badRequest', { cause }));
     });
   });
+}
+
+/**
+ * Reads a body that may be large.
+ *
+ * @param reserved bytes to reserve before any of it is read; `undefined` when it may still turn out to be small
+ */
+async function readLarge(
+  incoming: IncomingMessage,
+  { json, bodyLimitBytes }: BodyLimits,
+  account: RequestAccount,
+  reserved: number | undefined,
+): Promise<RequestBody> {
+  // A request that breaks off while it waits says so only to those who listen.
+  let failure: unknown;
+  incoming.once('error', (error) => {
+    failure = error;
+  });
+  if (reserved !== undefined) await account.receive(reserved);
+  let isReserved = reserved !== undefined;
+  const chunks: Buffer[] = [];
+  const values = new BodyValues();
+  let received = 0;
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      received += chunk.length;
+      if (received > bodyLimitBytes) throw new ServiceError('requestTooLarge');
+      if (!isReserved && received > smallBytes) {
+        isReserved = true;
+        await account.receive(bodyLimitBytes);
+      }
+      chunks.push(chunk);
+      values.add(chunk);
+    }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('badRequest', { cause: failure ?? error });
+  }
+  if (isReserved) await account.admitBody(bodyWeight(received, values.count));
+  return RequestBody.ofBytes(Buffer.concat(chunks.splice(0)), json);
 }

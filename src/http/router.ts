@@ -2,11 +2,15 @@
 // decided by the same records.
 import FindMyWay from 'find-my-way';
 import type { Endpoint } from '../engine/endpoint.ts';
-import type { PathIds } from '../engine/context.ts';
+import { compilePathRules, type IdRules, type PathNames } from './path-rules.ts';
 
-export interface Route {
+export interface Route extends PathNames {
   readonly endpoint: Endpoint;
-  readonly ids: PathIds;
+}
+
+interface Entry {
+  readonly endpoint: Endpoint;
+  readonly read: ReturnType<typeof compilePathRules>;
 }
 
 export interface Router {
@@ -15,28 +19,35 @@ export interface Router {
 }
 
 /**
- * Paths are matched letter by letter: `{name}` is one segment, `{*}` at the end whatever follows, slashes included. No trailing slash, no empty segment, no other letter case is forgiven.
+ * Paths are matched letter by letter: `{name}` is one segment, `{*}` at the end whatever follows, slashes included. No
+ * trailing slash, no empty segment, no other letter case is forgiven.
+ *
+ * @throws Error when a part of a path has no rule
  */
-export function createRouter(endpoints: readonly Endpoint[]): Router {
+export function createRouter(endpoints: readonly Endpoint[], idRules: IdRules): Router {
   const table = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 1_000_000 });
   for (const endpoint of endpoints) {
-    table.on('GET', routeOf(endpoint.path), () => undefined, endpoint);
+    const entry: Entry = { endpoint, read: compilePathRules(endpoint, idRules) };
+    table.on('GET', routeOf(endpoint.path), () => undefined, entry);
   }
   return {
     find(path) {
       const match = table.find('GET', encodePath(path));
       if (match === null) return undefined;
-      const ids = match.params as PathIds;
-      for (const name in ids) if (ids[name] === '' && name !== '*') return undefined;
-      return { endpoint: match.store as Endpoint, ids };
+      const { params } = match;
+      for (const name in params) if (params[name] === '' && name !== '*') return undefined;
+      const { endpoint, read } = match.store as Entry;
+      const { ids, parameters, refused } = read(params as Readonly<Record<string, string>>);
+      return refused === undefined ? { endpoint, ids, parameters } : { endpoint, ids, parameters, refused };
     },
   };
 }
 
-/** The path as the router writes it. An id that does not end its segment runs up to the character that follows it. */
+/** The path as the router writes it. A part that does not end its segment runs up to the character that follows it; one that does not begin it, to the end. */
 function routeOf(path: string): string {
   return path
     .replaceAll(/\{(\w+)\}([^/{}])/g, ':$1([^$2/]+)$2')
+    .replaceAll(/(?<=[^/{}])\{(\w+)\}/g, ':$1([^/]+)')
     .replaceAll(/\{(\w+)\}/g, ':$1')
     .replace('{*}', '*');
 }

@@ -15,6 +15,13 @@ import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import type { Load } from './load.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
+import {
+  RequestMemory,
+  smallBytes,
+  whenSent,
+  type RequestAccount,
+  type RequestMemoryOptions,
+} from './request-memory.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
 
@@ -40,6 +47,8 @@ export interface ServerOptions extends BodyLimits {
   readonly maxConnectionsPerAddress: number;
   /** Refuses requests when there are too many; absent: takes all. */
   readonly load?: Load;
+  /** What large requests may hold in memory. */
+  readonly memory: Pick<RequestMemoryOptions, 'budgetBytes' | 'maxWaitMs' | 'maxWaiting'>;
 }
 
 export interface HttpServer {
@@ -64,6 +73,8 @@ export function createServer(options: ServerOptions): HttpServer {
         server.once('error', reject);
         server.listen({ host, port }, () => {
           server.off('error', reject);
+          // Without a listener a connection that cannot be accepted, for want of memory, would end the process.
+          server.on('error', (err) => options.runner.logger.warn({ err }, 'A connection could not be accepted'));
           resolve();
         });
       });
@@ -99,6 +110,11 @@ function refused(error: unknown, isLast: boolean): Received {
   return { body: RequestBody.none, refusal: { error, isLast } };
 }
 
+/** An answer that is on its way; wrapped, because a promise would be waited for where it is handed on. */
+interface Sending {
+  readonly sent: Promise<void>;
+}
+
 class Shell {
   readonly server: Server;
   readonly connections: Connections;
@@ -106,11 +122,14 @@ class Shell {
   readonly #isTrusted: IsTrusted;
   /** `undefined`: every host is accepted. */
   readonly #isAllowedHost: IsAllowedHost | undefined;
+  readonly #memory: RequestMemory;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#isTrusted = compileTrusted(options.trustedProxies);
     this.#isAllowedHost = compileAllowedHosts(options.allowedHosts, options.ownHosts);
+    const onExhausted = (): void => options.runner.observer?.observe({ kind: 'overload', reason: 'memory' });
+    this.#memory = new RequestMemory({ ...options.memory, isTrusted: this.#isTrusted, onExhausted });
     const limits = {
       keepAliveTimeout: options.idleTimeoutSeconds * 1000,
       requestTimeout: options.requestTimeoutSeconds * 1000,
@@ -136,33 +155,70 @@ class Shell {
 
   /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const account = this.#memory.open(incoming);
     try {
-      const received = await this.#receive(incoming);
-      await arrivals.wait();
-      const request = this.#toRequest(incoming, received);
-      const response = await this.#answer(request, received);
-      const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
-      await send(outgoing, request, response, isLast);
+      const sending = await this.#exchange(incoming, outgoing, account);
+      // Nothing but the bytes of the answer is kept while a client reads it slowly.
+      if (sending !== undefined) await sending.sent;
     } catch {
       outgoing.destroy();
+    } finally {
+      account.release();
     }
   }
 
+  async #exchange(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    account: RequestAccount,
+  ): Promise<Sending | undefined> {
+    const received = await this.#receive(incoming, account);
+    await arrivals.wait();
+    const request = this.#toRequest(incoming, received, account);
+    const response = await this.#answer(request, received, account);
+    const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
+    return this.#send(incoming, outgoing, request, response, isLast);
+  }
+
   /** The body, or why the request is not answered as it asks. Begins to read at once. */
-  async #receive(incoming: IncomingMessage): Promise<Received> {
+  async #receive(incoming: IncomingMessage, account: RequestAccount): Promise<Received> {
     if (!namesOneHost(incoming)) return refused(new ServiceError('badRequest'), false);
     const foreign =
       this.#isAllowedHost === undefined ? undefined : this.#findForeignHost(incoming, this.#isAllowedHost);
     if (foreign !== undefined) return refused(misdirected(foreign), false);
     try {
-      return { body: await receiveBody(incoming, this.#options), refusal: undefined };
+      return { body: await receiveBody(incoming, this.#options, account), refusal: undefined };
     } catch (error) {
-      // The rest of such a body is not waited for.
-      return refused(error, true);
+      incoming.resume();
+      // A body that may be sent again is read to its end, or the client might not see the answer. No other is waited for.
+      return refused(error, !(error instanceof ServiceError && error.key === 'overloaded'));
     }
   }
 
-  #answer(request: ServiceRequest, { refusal }: Received): Promise<ServiceResponse> {
+  /** The response, with room for it until it is sent. */
+  async #answer(request: ServiceRequest, received: Received, account: RequestAccount): Promise<ServiceResponse> {
+    const { runner } = this.#options;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    let response: ServiceResponse;
+    try {
+      const expected = isRead ? account.expectAnswer(request.target) : undefined;
+      if (expected !== undefined) await expected;
+      response = await this.#respond(request, received);
+    } catch (error) {
+      return respondWithRefusal(runner, request, error);
+    }
+    const { body } = response;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0;
+    try {
+      if (isRead) account.holdRead(request.target, bytes);
+      else account.holdAnswer(bytes);
+    } catch (error) {
+      return runner.dispatcher.refuse(request, error);
+    }
+    return response;
+  }
+
+  #respond(request: ServiceRequest, { refusal }: Received): Promise<ServiceResponse> {
     const { runner, load } = this.#options;
     if (refusal !== undefined) return respondWithRefusal(runner, request, refusal.error);
     // Whoever sends a file slowly shall not take the place of others.
@@ -186,7 +242,7 @@ class Shell {
     }
   }
 
-  #toRequest(incoming: IncomingMessage, { body }: Received): ServiceRequest {
+  #toRequest(incoming: IncomingMessage, { body }: Received, memory: RequestAccount): ServiceRequest {
     const headers = incoming.headers as Record<string, string | undefined>;
     return {
       method: incoming.method ?? '',
@@ -196,6 +252,7 @@ class Shell {
       origin: this.#originOf(incoming),
       clientAddress: clientAddress(incoming, this.#isTrusted),
       id: requestId(headers['x-request-id']),
+      memory,
     };
   }
 
@@ -210,6 +267,45 @@ class Shell {
       : {};
     const foreign = [host, forwarded].find((each) => !isAllowed(each));
     return foreign !== undefined && this.#options.vitalPaths.has(pathOf(incoming.url ?? '')) ? undefined : foreign;
+  }
+
+  /** Sends the answer; returns when that is done, where it may take a while. */
+  #send(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    { id }: ServiceRequest,
+    { status, headers, body }: ServiceResponse,
+    isLast: boolean,
+  ): Sending | undefined {
+    const isEmpty = status === 304 || status === 204;
+    const head: (string | string[])[] = ['X-Request-Id', id];
+    for (const name in headers) {
+      if (status === 304 && name === 'Content-Type') continue;
+      head.push(name, headers[name] as string | string[]);
+    }
+    if (isLast) head.push('Connection', 'close');
+    if (isEmpty) {
+      departures.add(outgoing.writeHead(status, head), '');
+      return undefined;
+    }
+    if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+      outgoing.writeHead(status, head);
+      return { sent: pipeline(Readable.from(body), outgoing) };
+    }
+    // Files bring their own, which is not the length of the body when they are only asked about.
+    const bytes = Buffer.byteLength(body);
+    if (headers['Content-Length'] === undefined) head.push('Content-Length', String(bytes));
+    outgoing.writeHead(status, head);
+    const encoding = bytes === body.length ? 'latin1' : 'utf8';
+    if (bytes > smallBytes) {
+      // As bytes it lies outside of the heap while it waits for the client.
+      outgoing.end(typeof body === 'string' ? Buffer.from(body, encoding) : body);
+      return { sent: whenSent(incoming.socket, outgoing) };
+    }
+    departures.add(outgoing, body, encoding, () => {
+      this.#memory.holdUnsent(incoming, outgoing);
+    });
+    return undefined;
   }
 
   /** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
@@ -278,33 +374,6 @@ function requestId(sent: string | undefined): string {
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
-}
-
-/** Sends the answer; resolves once nothing is left to be done for it. */
-async function send(
-  outgoing: ServerResponse,
-  { id }: ServiceRequest,
-  { status, headers, body }: ServiceResponse,
-  isLast: boolean,
-): Promise<void> {
-  const isEmpty = status === 304 || status === 204;
-  const head: (string | string[])[] = ['X-Request-Id', id];
-  for (const name in headers) {
-    if (status === 304 && name === 'Content-Type') continue;
-    head.push(name, headers[name] as string | string[]);
-  }
-  if (isLast) head.push('Connection', 'close');
-  if (isEmpty) {
-    departures.add(outgoing.writeHead(status, head), '');
-  } else if (typeof body === 'string' || body instanceof Uint8Array) {
-    // Files bring their own, which is not the length of the body when they are only asked about.
-    const bytes = Buffer.byteLength(body);
-    if (headers['Content-Length'] === undefined) head.push('Content-Length', String(bytes));
-    departures.add(outgoing.writeHead(status, head), body, bytes === body.length ? 'latin1' : 'utf8');
-  } else {
-    outgoing.writeHead(status, head);
-    await pipeline(Readable.from(body), outgoing);
-  }
 }
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {

@@ -136,8 +136,21 @@ export function withoutTrailingSlash(
   options: RedirectOptions,
 ): ServiceResponse | undefined {
   if (!options.trailingSlash || !target.path.endsWith('/')) return undefined;
-  const bare = target.rawPath.replace(/(?:\/|%2[fF])+$/, '');
+  const bare = withoutSlashesAtEnd(target.rawPath);
   return redirectTo(`${origin}${bare}${target.search}`, options.trailingSlashTtlSeconds);
+}
+
+/**
+ * The path without slashes at its end, plain or percent-encoded. A loop and not a regular expression: `/\/+$/` tries
+ * every run of slashes anew from each of its slashes.
+ */
+export function withoutSlashesAtEnd(path: string): string {
+  let end = path.length;
+  for (;;) {
+    if (path.charCodeAt(end - 1) === 47) end--;
+    else if (path.slice(Math.max(0, end - 3), end).toLowerCase() === '%2f') end -= 3;
+    else return path.slice(0, end);
+  }
 }
 
 function redirectTo(location: string, ttlSeconds: number): ServiceResponse {

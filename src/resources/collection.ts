@@ -41,7 +41,9 @@ export function collectionKind({ cacheSeconds, validatesSchemas }: ResourceOptio
         ],
       },
     },
-    checkAttributes: (attributes, complain) => checkCacheExpires(checkSchema(attributes, complain), complain),
+    *checkAttributes(attributes, complain) {
+      return checkCacheExpires(yield* checkSchema(attributes, complain), complain);
+    },
     ...(validatesSchemas ? { beforeWrite: validateByBucket('collection:schema') } : {}),
     cacheSeconds: () => Promise.resolve(cacheSeconds('collection_cache_expires_seconds')),
     afterChange: cascade,

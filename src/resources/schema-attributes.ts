@@ -1,17 +1,18 @@
 // Attributes that hold JSON schemas: they must be valid ones, whether validation is switched on or not.
 import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
+import type { Steps } from '../base/steps.ts';
 import { checkSchema } from '../core/schema/meta.ts';
 import type { Complain } from '../engine/kind.ts';
 
 /** A check that the named attributes, where present, are JSON schemas. */
 export function checkSchemaAttributes(
   names: readonly string[],
-): (attributes: JsonObject, complain: Complain) => JsonObject {
-  return (attributes, complain) => {
+): (attributes: JsonObject, complain: Complain) => Steps<JsonObject> {
+  return function* check(attributes, complain) {
     for (const name of names) {
       const value = getKey(attributes, name);
       if (value === undefined) continue;
-      const fault = isJsonObject(value) ? checkSchema(value) : 'expected a JSON schema, which is an object';
+      const fault = isJsonObject(value) ? yield* checkSchema(value) : 'expected a JSON schema, which is an object';
       if (fault !== undefined) complain(name, fault);
     }
     return attributes;

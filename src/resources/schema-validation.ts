@@ -1,29 +1,58 @@
 // JSON Schema validation of objects about to be written: records by their collection and their bucket, collections and
 // groups by their bucket. Part of the kinds only where the setting asks for it.
 import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
+import { copyMembers } from '../base/json-steps.ts';
+import { runFromNow, type Steps } from '../base/steps.ts';
 import { invalidParameters } from '../core/errors.ts';
-import type { StoredObject } from '../core/objects/stored.ts';
+import { isSameObject, type StoredObject } from '../core/objects/stored.ts';
 import { validateAgainst } from '../core/schema/validate.ts';
 import type { PendingWrite } from '../engine/kind.ts';
 
 /** Validates by an attribute of the bucket, such as `group:schema`. */
 export function validateByBucket(attribute: string): (write: PendingWrite) => Promise<JsonObject> {
   return async (write) => {
-    requireValid(schemaOf(await findBucket(write), attribute), write, ['last_modified']);
+    const bucket = await findBucket(write);
+    await requireValid(await schemaOf(bucket, attribute), write, ['last_modified']);
     return write.attributes;
   };
 }
 
+/** What large attributes were validated by, before the list was locked, and what came out. */
+interface Validated {
+  readonly id: string;
+  readonly collection: StoredObject | undefined;
+  readonly bucket: StoredObject | undefined;
+  readonly result: JsonObject;
+}
+
+const validated = new WeakMap<JsonObject, Validated>();
+
 /** Validates by the schema of the collection, then by that of the bucket, and marks the record with the schema's age. */
 export async function validateRecord(write: PendingWrite): Promise<JsonObject> {
+  const { id, attributes } = write;
   const collection = await findCollection(write);
-  const schema = schemaOf(collection, 'schema');
+  const bucket = await findBucket(write);
+  const before = validated.get(attributes);
+  if (before?.id === id && isSameObject(before.collection, collection) && isSameObject(before.bucket, bucket)) {
+    return before.result;
+  }
+  const schema = await schemaOf(collection, 'schema');
   const internalFields = ['last_modified', 'schema'];
-  requireValid(schema, write, internalFields);
-  requireValid(schemaOf(await findBucket(write), 'record:schema'), write, internalFields);
-  if (schema === undefined) return write.attributes;
-  const marked: MutableJsonObject = { ...write.attributes };
-  setKey(marked, 'schema', collection!.lastModified);
+  const byCollection = await requireValid(schema, write, internalFields);
+  const byBucket = await requireValid(await schemaOf(bucket, 'record:schema'), write, internalFields);
+  const marking = schema === undefined ? attributes : runFromNow(mark(attributes, collection!.lastModified), 'urgent');
+  const result = marking instanceof Promise ? await marking : marking;
+  // What took long would take as long under the lock.
+  if (byCollection === 'in steps' || byBucket === 'in steps' || marking instanceof Promise) {
+    validated.set(attributes, { id, collection, bucket, result });
+  }
+  return result;
+}
+
+function* mark(attributes: JsonObject, timestamp: number): Steps<JsonObject> {
+  const marked: MutableJsonObject = {};
+  yield* copyMembers(attributes, marked);
+  setKey(marked, 'schema', timestamp);
   return marked;
 }
 
@@ -36,19 +65,23 @@ function findCollection({ ids, session }: PendingWrite): Promise<StoredObject | 
   return session.reader.storage.get(list, ids['collection_id']!);
 }
 
-function schemaOf(object: StoredObject | undefined, attribute: string): JsonObject | undefined {
-  const schema = object === undefined ? undefined : getKey(object.attributes, attribute);
+async function schemaOf(object: StoredObject | undefined, attribute: string): Promise<JsonObject | undefined> {
+  if (object === undefined) return undefined;
+  const attributes = object.isLarge ? await runFromNow(object.read(), 'urgent') : object.attributes;
+  const schema = getKey(attributes, attribute);
   return isJsonObject(schema) ? schema : undefined;
 }
 
-function requireValid(
+async function requireValid(
   schema: JsonObject | undefined,
   { attributes, id }: PendingWrite,
   internalFields: readonly string[],
-): void {
-  if (schema === undefined) return;
-  const fault = validateAgainst(schema, { ...attributes, id }, { internalFields });
+): Promise<'at once' | 'in steps'> {
+  if (schema === undefined) return 'at once';
+  const validating = runFromNow(validateAgainst(schema, attributes, { internalFields, id }), 'urgent');
+  const fault = validating instanceof Promise ? await validating : validating;
   if (fault !== undefined) {
     throw invalidParameters([{ location: 'body', name: fault.name, description: fault.description }]);
   }
+  return validating instanceof Promise ? 'in steps' : 'at once';
 }

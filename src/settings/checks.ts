@@ -125,4 +125,8 @@ function checkWorkers(values: CoreValues, report: Report): void {
     const message = `must be 1 with ${kind}_backend = ${backend}: ${reasonsForOneWorker[backend]}; several need postgresql or redis`;
     report.problems.push({ name: 'workers', given: String(values.workers), message });
   }
+  if (values.security_state_backend === 'memory') {
+    const message = `must be 1 with security_state_backend = memory: each process would allow as many failed logins as all together may have`;
+    report.problems.push({ name: 'workers', given: String(values.workers), message });
+  }
 }

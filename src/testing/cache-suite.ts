@@ -1,6 +1,8 @@
 // The cache contract as cases: values come back as they were until their time is over, and once taken out are gone.
 import assert from 'node:assert/strict';
 import { ExactNumber, parseJson, type JsonValue } from '../base/json.ts';
+import { UnstorableText } from '../contracts/errors.ts';
+import { lookalikes, oddTexts, requireNothing, unstorableTexts } from './hostile-text.ts';
 import type { CacheCase, CacheContext } from './contract-case.ts';
 
 function cacheCase(name: string, run: (context: CacheContext) => Promise<void>): CacheCase {
@@ -159,6 +161,33 @@ export const cacheCases: readonly CacheCase[] = [
     for (const [n, key] of keys.entries()) assert.equal(await cache.get(key), n);
     await cache.delete('a_');
     assert.equal(await cache.get('a%'), 6);
+  }),
+  cacheCase('odd keys are kept apart by every method', async ({ cache }) => {
+    for (const key of oddTexts) await cache.set(key, key, 60);
+    for (const key of oddTexts) {
+      assert.equal(await cache.get(key), key);
+      assert.ok((await cache.ttl(key)) > 0);
+      await cache.expire(key, 30);
+      assert.equal(await cache.delete(key), key);
+      assert.equal(await cache.increment(key, 1, 60), 1);
+    }
+    for (const key of oddTexts) assert.equal(await cache.get(key), 1);
+  }),
+  cacheCase('a key that cannot be stored is refused or kept apart, and taken for no other', async ({ cache }) => {
+    for (const key of lookalikes) await cache.set(key, 1, 60);
+    await requireNothing((key) => cache.get(key));
+    await requireNothing((key) => cache.delete(key));
+    await requireNothing((key) => cache.expire(key, 1));
+    for (const key of unstorableTexts) {
+      for (const write of [() => cache.set(key, 2, 60), () => cache.increment(key, 2, 60)]) {
+        const isRefused = await write().then(
+          () => false,
+          (error: unknown) => error instanceof UnstorableText,
+        );
+        if (!isRefused) assert.equal(await cache.delete(key), 2);
+      }
+    }
+    for (const key of lookalikes) assert.equal(await cache.get(key), 1);
   }),
   cacheCase('what is done with a value outside does not change it inside', async ({ cache }) => {
     const value = { list: [1] };

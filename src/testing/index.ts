@@ -18,6 +18,13 @@ export {
 export { createBackendContexts } from './backend-module.ts';
 export { cacheCases } from './cache-suite.ts';
 export { permissionCases } from './permission-suite.ts';
+export {
+  durableSecurityStateCases,
+  securityStateCases,
+  securityStateLimits,
+  type SecurityStateCase,
+  type SecurityStateContext,
+} from './security-state-suite.ts';
 export { storageCases } from './storage-suite.ts';
 export { transactionCases } from './transaction-suite.ts';
 export { forEachBackend, testBackends, type TestBackend } from './service-backends.ts';

@@ -2,9 +2,11 @@
 // database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
 import assert from 'node:assert/strict';
 import type { LoneWrite } from '../contracts/database.ts';
+import { TransactionConflict } from '../contracts/errors.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { isSameObject, type ListKey } from '../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from './contract-case.ts';
+import { requireRefusal, unstorableTexts } from './hostile-text.ts';
 import { pageQuery, records } from './storage-probe.ts';
 import { inUnitOf } from './unit-of-work.ts';
 
@@ -229,6 +231,33 @@ export const loneWriteCases: readonly TransactionCase[] = [
       const live = await context.storage.reader.countAll(list, { filters: [] });
       assert.equal(live, all.length);
     }
+  }),
+  loneCase('refuses a text that cannot be stored, for no fault of those done with it', async (context) => {
+    const hostile = (text: string): readonly LoneWrite[] => [
+      newRecord(text),
+      newRecord('y', { text: `{"a":"${text}"}` }),
+      newRecord('y', { uri: `/${text}` }),
+      newRecord('y', { entries: { [text]: ['acme:zoe'] } }),
+      newRecord('y', { entries: { read: [text] } }),
+      newRecord('y', { list: { kind: 'record', parent: text } }),
+    ];
+    for (const text of unstorableTexts) {
+      for (const [n, write] of hostile(text).entries()) {
+        const [own, other] = await Promise.allSettled([
+          writeAlone(context, write),
+          writeAlone(context, newRecord(`z${n}`, { isFresh: true })),
+        ]);
+        assert.ok(own.status === 'rejected' || own.value === undefined, JSON.stringify([n, text]));
+        assert.ok(other.status === 'fulfilled' || other.reason instanceof TransactionConflict);
+        await inUnitOf(context, async ({ storage, permission }) => {
+          await storage.delete(records, `z${n}`, { keepTombstone: false });
+          await permission.deleteObjectPermissions([`${records.parent}/records/z${n}`]);
+        });
+      }
+    }
+    await requireRefusal((text) => writeAlone(context, newRecord(text)));
+    assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 0);
+    assert.equal((await context.permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
   }),
   loneCase('waits for a unit of work that has locked the list', async (context) => {
     const { database, storage } = context;

@@ -1,6 +1,7 @@
 // The permission contract as cases. A backend that passes them all may be used by the service.
 import type { PermissionCase } from './contract-case.ts';
 import { entryCases } from './permissions/entries.ts';
+import { hostileTextCases } from './permissions/hostile.ts';
 import { membershipCases } from './permissions/memberships.ts';
 import { pagingCases } from './permissions/paging.ts';
 import { questionCases } from './permissions/questions.ts';
@@ -11,4 +12,5 @@ export const permissionCases: readonly PermissionCase[] = [
   ...entryCases,
   ...questionCases,
   ...pagingCases,
+  ...hostileTextCases,
 ];

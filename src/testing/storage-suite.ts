@@ -1,9 +1,11 @@
 // The storage contract as cases. A backend that passes them all may be used by the service.
 import { bulkCases } from './storage/bulk.ts';
 import { filterCases } from './storage/filters.ts';
+import { hostileTextCases } from './storage/hostile.ts';
 import { horizonCases } from './storage/horizon.ts';
 import { objectCases } from './storage/objects.ts';
 import { severalCases } from './storage/several.ts';
+import { pageBytesCases } from './storage/page-bytes.ts';
 import { restoringCases } from './storage/restoring.ts';
 import { sortingCases } from './storage/sorting.ts';
 import { timestampCases } from './storage/timestamps.ts';
@@ -16,7 +18,9 @@ export const storageCases: readonly StorageCase[] = [
   ...filterCases,
   ...sortingCases,
   ...bulkCases,
+  ...pageBytesCases,
   ...horizonCases,
   ...severalCases,
   ...restoringCases,
+  ...hostileTextCases,
 ];

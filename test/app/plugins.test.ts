@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService, type TestServiceOptions } from '../../src/testing/index.ts';
 import { definePlugin, type Plugin, type PluginParts } from '../../src/http/plugin.ts';
+import { plainText } from '../../src/engine/endpoint.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { setting } from '../../src/settings/definition.ts';
@@ -143,15 +144,16 @@ describe('a plugin that fails in a request', () => {
       {
         name: 'trap',
         path: '/trap/{how}',
+        parameters: { how: plainText },
         isResource: false,
         operations: {
           GET: {
             id: 'trap',
-            async handle({ ids, session }) {
-              if (ids['how'] === 'refuse') throw new ServiceError('forbidden', { message: 'not today' });
+            async handle({ parameters, session }) {
+              if (parameters['how'] === 'refuse') throw new ServiceError('forbidden', { message: 'not today' });
               const { storage } = await session.writer();
               await storage.create({ kind: 'thing', parent: '' }, 'kept', '{}');
-              if (ids['how'] === 'fail') throw new Error('a secret');
+              if (parameters['how'] === 'fail') throw new Error('a secret');
               // oxlint-disable-next-line typescript/prefer-promise-reject-errors
               return Promise.reject('not even an error');
             },

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
@@ -21,7 +21,7 @@ import { RedisCluster } from '../support/redis-cluster.ts';
 import { openTestServer } from '../support/redis.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
-import { advanceClock, runStep } from './run-history.ts';
+import { advanceClock, requireSame, runStep } from './run-history.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
 
@@ -84,8 +84,7 @@ describe('all backends', () => {
         for (const backends of opened) await clear(backends);
         for (const step of steps) {
           advanceClock(clock, step);
-          const [expected, ...others] = await Promise.all(opened.map((backends) => runStep(backends, step)));
-          for (const answers of others) expect(answers).toEqual(expected);
+          requireSame(await Promise.all(opened.map((backends) => runStep(backends, step))));
         }
       }),
       // A history that fails is shown as short as it has become by then, before the test runs out of time.

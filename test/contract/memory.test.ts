@@ -1,9 +1,11 @@
 // The contract suites on the memory backends.
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
+import { createMemorySecurityState } from '../../src/backends/memory/security-state.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { securityStateLimits } from '../../src/testing/index.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
 
 describeDatabase('memory', async (clock) => {
   const database = createMemoryDatabase({ clock });
@@ -11,3 +13,11 @@ describeDatabase('memory', async (clock) => {
 });
 
 describeCache('memory', async (clock) => ({ cache: createMemoryCache({ clock, prefix: 'test:' }) }));
+
+describeSecurityState(
+  'memory',
+  async (clock) => ({ state: createMemorySecurityState({ ...securityStateLimits, clock }) }),
+  {
+    isDurable: false,
+  },
+);

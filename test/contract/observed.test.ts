@@ -3,11 +3,12 @@ import { observeBackends } from '../../src/app/observed-backends.ts';
 import type { OpenBackends } from '../../src/app/backends.ts';
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
+import { createMemorySecurityState } from '../../src/backends/memory/security-state.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import type { Observer } from '../../src/contracts/observer.ts';
-import type { TestClock } from '../../src/testing/index.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { securityStateLimits, type TestClock } from '../../src/testing/index.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
 
 const blind: Observer = { observe: () => undefined };
 
@@ -17,6 +18,7 @@ function openObserved(clock: TestClock): OpenBackends {
     storage: createMemoryStorage(database),
     permission: createMemoryPermission(database),
     cache: createMemoryCache({ clock, prefix: 'test:' }),
+    securityState: createMemorySecurityState({ ...securityStateLimits, clock }),
     databases: [database],
     hasPermissions: true,
     close: () => database.close(),
@@ -30,3 +32,7 @@ describeDatabase('observed memory', async (clock) => {
 });
 
 describeCache('observed memory', async (clock) => ({ cache: openObserved(clock).cache }));
+
+describeSecurityState('observed memory', async (clock) => ({ state: openObserved(clock).securityState }), {
+  isDurable: false,
+});

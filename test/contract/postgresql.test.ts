@@ -1,7 +1,7 @@
 // The contract suites on the PostgreSQL backends, each case with an empty database.
 import { afterAll, beforeAll } from 'vitest';
 import { cloneDatabase, ReusedDatabase } from '../support/postgresql.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
 
 let reused: ReusedDatabase;
 let drop: () => Promise<void>;
@@ -19,3 +19,5 @@ afterAll(async () => {
 describeDatabase('postgresql', (clock) => reused.open(clock));
 
 describeCache('postgresql', async (clock) => ({ cache: await reused.openCache(clock, 'test:') }));
+
+describeSecurityState('postgresql', (clock) => reused.openSecurityState(clock));

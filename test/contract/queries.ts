@@ -1,12 +1,13 @@
 // Random lists, objects and queries, out of so few ids and timestamps that they meet often.
 import fc from 'fast-check';
-import type { JsonValue } from '../../src/base/json.ts';
+import { isStorableText, type JsonValue } from '../../src/base/json.ts';
 import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
 import type { Field, Filter, PageQuery, SortKey } from '../../src/core/query/ast.ts';
 import { parseField } from '../../src/core/query/fields.ts';
+import { hostileText, orHostile } from './hostile-texts.ts';
 import { attributes, fieldNames, json, jsonOrMissing, totalSort, words } from '../core/query/arbitraries.ts';
 
-export const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'A', 'é', '__proto__');
+export const ids = orHostile(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'A', 'é', '__proto__'));
 export const parents = [
   '',
   '/buckets/a_b',
@@ -16,7 +17,15 @@ export const parents = [
 ];
 export const lists: fc.Arbitrary<ListKey> = fc.oneof(
   { weight: 8, arbitrary: fc.constant({ kind: 'record', parent: '/buckets/a_b/collections/c' }) },
-  fc.record({ kind: fc.constantFrom('record', 'group'), parent: fc.constantFrom(...parents) }),
+  fc.record({
+    kind: fc.constantFrom('record', 'group'),
+    parent: orHostile(
+      fc.constantFrom(...parents),
+      '/buckets/?',
+      '/buckets/a_b/collections/?',
+      '/buckets/?/collections/c',
+    ),
+  }),
 );
 
 /** Timestamps around the time a history begins, most of them taken. */
@@ -33,25 +42,34 @@ export interface Change {
 
 export function changeOf(start: number): fc.Arbitrary<Change> {
   return fc.record({
-    id: ids,
+    id: ids.filter(isStorableText),
     text: fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 3 }),
     lastModified: fc.option(timestamps(start), { nil: undefined }),
   });
 }
 
-const fields: fc.Arbitrary<Field> = fc.constantFrom(...fieldNames, 'id', 'deleted', 'o.k.a', 'id.x').map(parseField);
+const fields: fc.Arbitrary<Field> = orHostile(
+  fc.constantFrom(...fieldNames, 'id', 'deleted', 'o.k.a', 'id.x'),
+  '?',
+  'o.?',
+).map(parseField);
+/** JSON, and now and then a hostile text. */
+const filterValue: fc.Arbitrary<JsonValue> = fc.oneof(
+  { weight: 16, arbitrary: json },
+  { weight: 1, arbitrary: hostileText },
+);
 const timeField = parseField('last_modified');
 
 /** Filters on any field with any value. */
 export function anyFilter(start: number): fc.Arbitrary<Filter> {
   const ordered = fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min');
-  const values = fc.array(json, { maxLength: 3 });
+  const values = fc.array(filterValue, { maxLength: 3 });
   const parts = fc.array(
-    fc.constantFrom(...words, '').map((word) => word.toLowerCase()),
+    orHostile(fc.constantFrom(...words, '')).map((word) => word.toLowerCase()),
     { minLength: 2, maxLength: 4 },
   );
   return fc.oneof(
-    fc.record({ field: fields, operator: ordered, value: json }),
+    fc.record({ field: fields, operator: ordered, value: filterValue }),
     fc.record({
       field: fc.constant(timeField),
       operator: ordered,

@@ -1,13 +1,19 @@
-// The contract suites on a Redis Cluster, where each parent may lie on another node.
+// The contract suites on a Redis Cluster, where each parent may lie on another node. With COFFER_CASES_ALONE=1 each case
+// runs on nodes that know neither data nor scripts, as if it were the only one: together with the option
+// `--sequence.shuffle` of vitest this shows cases that depend on those before them.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openRedisCache } from '../../src/backends/redis/cache.ts';
 import { openRedisDatabase } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisSecurityState } from '../../src/backends/redis/security-state.ts';
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { securityStateLimits } from '../../src/testing/index.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
+
+const isAlone = process.env['COFFER_CASES_ALONE'] === '1';
 
 let cluster: RedisCluster;
 
@@ -18,6 +24,7 @@ beforeAll(async () => {
 afterAll(() => cluster.remove());
 
 describeDatabase('a redis cluster', async (clock) => {
+  if (isAlone) await cluster.forget();
   const prefix = `test-${randomUUID()}:`;
   const database = await openRedisDatabase({ address: findRedisAddress(cluster.url)!, clock, prefix });
   await database.initializeSchema({ dryRun: false });
@@ -25,6 +32,15 @@ describeDatabase('a redis cluster', async (clock) => {
 });
 
 describeCache('a redis cluster', async (clock) => {
+  if (isAlone) await cluster.forget();
   const root = `test-${randomUUID()}:`;
   return { cache: await openRedisCache({ address: findRedisAddress(cluster.url)!, clock, root, prefix: 'test:' }) };
+});
+
+describeSecurityState('a redis cluster', async (clock) => {
+  const prefix = `test-${randomUUID()}:`;
+  const database = await openRedisDatabase({ address: findRedisAddress(cluster.url)!, clock, prefix });
+  const { client, keys } = database;
+  const openAgain = async () => createRedisSecurityState({ ...securityStateLimits, client, keys, clock });
+  return { state: await openAgain(), openAgain, cleanUp: () => database.close() };
 });

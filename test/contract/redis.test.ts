@@ -4,10 +4,12 @@ import { afterAll, beforeAll } from 'vitest';
 import { openRedisCache } from '../../src/backends/redis/cache.ts';
 import { openRedisDatabase } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisSecurityState } from '../../src/backends/redis/security-state.ts';
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { securityStateLimits } from '../../src/testing/index.ts';
 import { openTestServer } from '../support/redis.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
 
 let server: Awaited<ReturnType<typeof openTestServer>>;
 
@@ -27,4 +29,12 @@ describeDatabase('redis', async (clock) => {
 describeCache('redis', async (clock) => {
   const root = `test-${randomUUID()}:`;
   return { cache: await openRedisCache({ address: findRedisAddress(server.url)!, clock, root, prefix: 'test*:' }) };
+});
+
+describeSecurityState('redis', async (clock) => {
+  const prefix = `test-${randomUUID()}:`;
+  const database = await openRedisDatabase({ address: findRedisAddress(server.url)!, clock, prefix });
+  const { client, keys } = database;
+  const openAgain = async () => createRedisSecurityState({ ...securityStateLimits, client, keys, clock });
+  return { state: await openAgain(), openAgain, cleanUp: () => database.close() };
 });

@@ -1,4 +1,6 @@
 // Runs a history on the backends of one database and collects every answer as a plain value that can be compared.
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
 import { BackendError } from '../../src/contracts/errors.ts';
 import { isTombstone, type StoredEntry } from '../../src/core/objects/stored.ts';
 import type { TestClock, TransactionContext } from '../../src/testing/index.ts';
@@ -6,6 +8,8 @@ import type { Call, Readers, Step } from './history.ts';
 
 export interface Answer {
   readonly call: string;
+  /** Whether the call may as well be refused with `UnstorableText`. */
+  readonly isUnstorable: boolean;
   readonly answer: unknown;
 }
 
@@ -17,8 +21,15 @@ export async function runStep(
   const transaction = await database.begin();
   const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
   const answers: Answer[] = [];
-  for (const write of step.writes) answers.push(await answerOf(write, writers));
-  await transaction[step.end]();
+  // What comes after a text that cannot be stored is not done any more, and all of it is undone, as the service does.
+  const bad = step.writes.findIndex(({ isUnstorable }) => isUnstorable);
+  for (const [index, write] of step.writes.entries()) {
+    const isDone = bad === -1 || index <= bad;
+    answers.push(
+      isDone ? await answerOf(write, writers) : { call: write.name, answer: undefined, isUnstorable: false },
+    );
+  }
+  await transaction[bad === -1 ? step.end : 'rollback']();
   for (const write of step.alone) answers.push(await answerOf(write, { database, storage, permission }));
   answers.push(...(await runReads({ storage: storage.reader, permission: permission.reader }, step)));
   return answers;
@@ -29,6 +40,19 @@ export async function runReads(readers: Readers, step: Step): Promise<readonly A
   const answers: Answer[] = [];
   for (const read of step.reads) answers.push(await answerOf(read, readers));
   return answers;
+}
+
+/** Requires all backends to have given the same answers, or to have refused texts that cannot be stored. */
+export function requireSame(all: readonly (readonly Answer[])[]): void {
+  for (const index of all[0]!.keys()) {
+    const answers = all.map((each) => each[index]!);
+    const [expected, ...others] = answers.filter((each) => !isRefusal(each));
+    for (const other of others) expect(other).toEqual(expected);
+  }
+}
+
+function isRefusal({ isUnstorable, answer }: Answer): boolean {
+  return isUnstorable && isDeepStrictEqual(answer, { error: 'UnstorableText' });
 }
 
 /** The clock never goes below zero, so that timestamps stay what clients may send. */
@@ -44,7 +68,7 @@ async function answerOf<Target>(call: Call<Target>, target: Target): Promise<Ans
     if (!(error instanceof BackendError)) throw error;
     answer = { error: error.name };
   }
-  return { call: call.name, answer: plainAnswer(answer) };
+  return { call: call.name, isUnstorable: call.isUnstorable, answer: plainAnswer(answer) };
 }
 
 /** An answer as a plain value, the same for answers that mean the same. */

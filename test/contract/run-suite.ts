@@ -2,11 +2,14 @@
 import { describe, it } from 'vitest';
 import type { CacheBackend } from '../../src/contracts/cache.ts';
 import type { Database } from '../../src/contracts/database.ts';
+import type { SecurityState } from '../../src/contracts/security-state.ts';
 import {
   cacheCases,
   createTestClock,
+  durableSecurityStateCases,
   missingAbilities,
   permissionCases,
+  securityStateCases,
   storageCases,
   transactionCases,
   type TestClock,
@@ -54,6 +57,46 @@ export function describeCache(
           await testCase.run({ cache, clock });
         } finally {
           await closeAll(cache, cleanUp);
+        }
+      });
+    }
+  });
+}
+
+/**
+ * Runs the suite of security state, each case on an empty store.
+ *
+ * @param open makes the store of a case; `openAgain` opens that store once more, and is absent where it cannot be
+ */
+export function describeSecurityState(
+  name: string,
+  open: (clock: TestClock) => Promise<{
+    readonly state: SecurityState;
+    readonly openAgain?: () => Promise<SecurityState>;
+    readonly cleanUp?: () => Promise<void>;
+  }>,
+  { isDurable = true }: { readonly isDurable?: boolean } = {},
+): void {
+  describe(`security state on ${name}`, () => {
+    for (const testCase of isDurable ? [...securityStateCases, ...durableSecurityStateCases] : securityStateCases) {
+      it(testCase.name, async () => {
+        const clock = createTestClock();
+        const { state, openAgain, cleanUp } = await open(clock);
+        const others: SecurityState[] = [];
+        try {
+          await testCase.run({
+            state,
+            clock,
+            async openAgain() {
+              if (openAgain === undefined) return state;
+              const other = await openAgain();
+              others.push(other);
+              return other;
+            },
+          });
+        } finally {
+          for (const other of others) await other.close();
+          await closeAll(state, cleanUp);
         }
       });
     }

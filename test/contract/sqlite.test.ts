@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { openSqliteCache } from '../../src/backends/sqlite/cache.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
+import { openSqliteSecurityState } from '../../src/backends/sqlite/security-state.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
-import { describeCache, describeDatabase } from './run-suite.ts';
+import { securityStateLimits } from '../../src/testing/index.ts';
+import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
 
 async function makeFolder(): Promise<{ readonly path: string; readonly cleanUp: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
@@ -25,4 +27,12 @@ describeCache('sqlite', async (clock) => {
   const cache = openSqliteCache({ path, clock, prefix: 'test:' });
   await cache.initializeSchema({ dryRun: false });
   return { cache, cleanUp };
+});
+
+describeSecurityState('sqlite', async (clock) => {
+  const { path, cleanUp } = await makeFolder();
+  const openAgain = async () => openSqliteSecurityState({ ...securityStateLimits, path, clock });
+  const state = await openAgain();
+  await state.initializeSchema({ dryRun: false });
+  return { state, openAgain, cleanUp };
 });

@@ -1,5 +1,6 @@
 // Addresses for the fuzzer: paths and query strings, from well-formed ones over small mutations to garbage.
 import fc from 'fast-check';
+import { encodePath, hostileIdsNear, hostileSegments } from '../support/hostile-ids.ts';
 
 const id = fc.constantFrom(
   'a',
@@ -50,9 +51,11 @@ const oddId = fc.constantFrom(
   ':id',
   '$ref',
 );
+const hostileId = fc.constantFrom(...hostileIdsNear('a').map(encodePath), ...hostileSegments);
 const anyId = fc.oneof(
   { weight: 40, arbitrary: id },
   { weight: 1, arbitrary: oddId },
+  { weight: 2, arbitrary: hostileId },
   { weight: 1, arbitrary: fc.string({ maxLength: 6 }).map(encode) },
 );
 export const place = fc.oneof(
@@ -79,6 +82,27 @@ export const place = fc.oneof(
     arbitrary: fc
       .tuple(anyId, anyId, anyId)
       .map(([bucket, name, record]) => `/buckets/${bucket}/collections/${name}/records/${record}`),
+  },
+  { weight: 1, arbitrary: anyId.map((bucket) => `/buckets/${bucket}/history`) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(
+          '/buckets/1/collections/2/records/3/attachment',
+          '/attachments/1/2/3/4',
+          '/buckets/1/snapshot/collections/2@9000000000000',
+          '/buckets/1/snapshot/collections/2@3',
+          '/buckets/1/collections/2/changeset?_expected=0',
+          '/buckets/monitor/collections/1/changeset?_expected=0',
+          '/buckets/default/groups/1',
+          '/buckets/default/collections/1/records/2',
+          '/validate/1',
+        ),
+        fc.tuple(anyId, anyId, anyId, anyId),
+      )
+      // The numbers stand for ids.
+      .map(([address, ids]) => address.replaceAll(/(?<=[/@])[1-4](?=[/@?]|$)/g, (number) => ids[Number(number) - 1]!)),
   },
   {
     weight: 1,

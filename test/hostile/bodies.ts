@@ -1,7 +1,9 @@
 // Bodies for the fuzzer: envelopes, schemas, patches, batches, and what is none of them.
 import fc from 'fast-check';
+import { hostileIdsNear } from '../support/hostile-ids.ts';
 import { place, query, suffix } from './addresses.ts';
 
+const hostileId = fc.constantFrom(...hostileIdsNear('a'));
 const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom<unknown>(
@@ -19,8 +21,9 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
     'basicauth:x',
     ['x'],
   ),
+  hostileId,
 );
-const principals = fc.constantFrom<unknown>(
+const usualPrincipals = fc.constantFrom<unknown>(
   ['system.Everyone'],
   ['system.Authenticated'],
   ['/buckets/a/groups/a'],
@@ -32,6 +35,11 @@ const principals = fc.constantFrom<unknown>(
   [''],
   [1],
   'x',
+);
+const principals = fc.oneof(
+  { weight: 12, arbitrary: usualPrincipals },
+  { weight: 1, arbitrary: hostileId.map((id) => [id]) },
+  { weight: 1, arbitrary: hostileId.map((id) => [`/buckets/${id}/groups/a`, `/buckets/a/groups/${id}`]) },
 );
 const permissions = fc.dictionary(
   fc.constantFrom('read', 'write', 'record:create', 'collection:create', 'group:create', 'publish', '__proto__'),

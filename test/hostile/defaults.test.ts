@@ -41,7 +41,9 @@ describe('A service that nobody has set up (S27)', () => {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       body:
-        body === undefined ? RequestBody.none : RequestBody.ofBytes(Buffer.from(JSON.stringify(body)), { maxDepth: 9 }),
+        body === undefined
+          ? RequestBody.none
+          : RequestBody.ofBytes(Buffer.from(JSON.stringify(body)), { maxDepth: 9, maxValues: 1000 }),
       origin: 'http://localhost',
       id: 'x',
     });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonObject } from '../../src/base/json.ts';
 import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import { FileFolder } from '../support/attachments.ts';
 import { FuzzFigures, starvedMs } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
 import { backends, patienceMs, requireDecent, startWatched } from './service.ts';
@@ -18,7 +19,11 @@ describe.each(backends)('random requests on $name', (backend) => {
   it(
     `All are answered decently, and no acknowledged write is lost (seed ${seed}).`,
     async () => {
-      const { service, errors } = await startWatched(backend);
+      const folder = await FileFolder.create();
+      const { service, errors } = await startWatched(backend, {
+        includes: 'default_bucket history attachments changes',
+        'attachment.base_path': folder.path,
+      });
       const figures = new FuzzFigures();
       const end = performance.now() + seconds * 1000;
       try {
@@ -47,6 +52,7 @@ describe.each(backends)('random requests on $name', (backend) => {
         expect(figures.growthMiB()).toBeLessThan(mostGrowthMiB);
       } finally {
         await service.close();
+        await folder.remove();
       }
     },
     seconds * 1000 + 30_000,

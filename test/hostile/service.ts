@@ -1,6 +1,7 @@
 // What the hostile tests share: a service whose unexpected errors are kept, and the promises every answer must keep.
 import { AssertionError } from 'node:assert';
 import type { Logger } from '../../src/contracts/logger.ts';
+import type { Plugin } from '../../src/http/plugin.ts';
 import type { TestBackend } from '../../src/testing/service-backends.ts';
 import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
 import { allBackends } from '../support/backends.ts';
@@ -21,6 +22,7 @@ export interface WatchedService {
 export async function startWatched(
   backend: TestBackend,
   more: Readonly<Record<string, string>> = {},
+  plugins: readonly Plugin[] = [],
 ): Promise<WatchedService> {
   const errors: unknown[] = [];
   const nothing = (): void => undefined;
@@ -30,7 +32,7 @@ export async function startWatched(
     warn: nothing,
     error: (...given: unknown[]) => void errors.push(...given),
   };
-  return { service: await backend.start({ settings: { ...settings, ...more }, logger }), errors };
+  return { service: await backend.start({ settings: { ...settings, ...more }, logger, plugins }), errors };
 }
 
 export const backends: readonly TestBackend[] = allBackends;

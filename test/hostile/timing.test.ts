@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RequestBody } from '../../src/engine/exchange.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { OneTimeTexts } from '../../src/plugins/accounts/account-cache.ts';
+import { OneTimeCodes } from '../../src/plugins/accounts/one-time-codes.ts';
 import type { TestService } from '../../src/testing/index.ts';
 import { allBackends } from '../support/backends.ts';
 import { compareSamples } from '../support/mann-whitney.ts';
@@ -53,17 +53,17 @@ async function expectAlike(what: string, { samples, most }: Size, first: Guess, 
   expect(Math.abs(effect - 0.5), what).toBeLessThan(most);
 }
 
-/** A door through which tests reach the cache. */
-function cacheDoor(): { plugin: ReturnType<typeof definePlugin>; texts: () => OneTimeTexts } {
-  let texts: OneTimeTexts | undefined;
+/** A door through which tests reach the security state. */
+function codesDoor(): { plugin: ReturnType<typeof definePlugin>; codes: () => OneTimeCodes } {
+  let codes: OneTimeCodes | undefined;
   const plugin = definePlugin({
     name: 'door',
-    setup({ cache }) {
-      texts = new OneTimeTexts(cache, 'secret', 'reset-password', 3600);
+    setup({ securityState }) {
+      codes = new OneTimeCodes(securityState, 'secret', 'password-reset', 3600);
       return {};
     },
   });
-  return { plugin, texts: () => texts! };
+  return { plugin, codes: () => codes! };
 }
 
 const settings = {
@@ -178,13 +178,13 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
   });
 
   it('does not tell how much of a temporary password, or of a key sent by mail, was right.', async () => {
-    const { plugin, texts } = cacheDoor();
+    const { plugin, codes } = codesDoor();
     await start({}, [plugin]);
-    const right = await texts().issue('anna');
+    const right = await codes().issue('anna', undefined);
     const guess =
       (text: string): Guess =>
       async () =>
-        expect(await texts().take('anna', text)).toBeUndefined();
+        expect(await codes().take('anna', text)).toBeUndefined();
     const half = `${right.slice(0, -1)}${right.endsWith('0') ? '1' : '0'}`;
     await expectAlike(
       'most of a temporary password and none of it',

@@ -63,7 +63,7 @@ const subscribers: readonly Subscriber[] = [
     async handle({ changes, request }, { session }) {
       for (const { ids, caller } of changes) {
         if (ids['record_id'] !== 'mirrored') continue;
-        const place = { kind: 'record', ids: { ...ids, record_id: 'mirror' } };
+        const place = host!.objects.place('record', { ...ids, record_id: 'mirror' });
         await host!.objects.write({ session, caller, request }, place, { attributes: () => ({ of: 'mirrored' }) });
       }
     },

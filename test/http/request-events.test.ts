@@ -28,7 +28,7 @@ const plugin = definePlugin({
           async handle({ changes, request }, { session }) {
             for (const { ids, caller } of changes) {
               if (ids['record_id'] !== 'mirrored') continue;
-              const place = { kind: 'record', ids: { ...ids, record_id: 'mirror' } };
+              const place = host!.objects.place('record', { ...ids, record_id: 'mirror' });
               await host!.objects.write({ session, caller, request }, place, { attributes: () => ({}) });
             }
           },

@@ -1,5 +1,6 @@
 // A plugin as somebody else would write it: a user resource, a shareable kind with a permission and an id generator of
 // its own, an endpoint, a capability and a health check. The tests beside it prove that these declarations are enough.
+import { plainText } from '../../src/engine/endpoint.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import type { ResourceKind } from '../../src/engine/kind.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
@@ -53,12 +54,13 @@ export const samplePlugin = definePlugin({
       {
         name: 'hello',
         path: '/hello/{name}',
+        parameters: { name: plainText },
         isResource: false,
         operations: {
           GET: {
             id: 'hello',
-            handle: ({ ids, caller }) =>
-              Promise.resolve(jsonResponse(200, { hello: ids['name'] ?? '', you: caller.userId ?? null })),
+            handle: ({ parameters, caller }) =>
+              Promise.resolve(jsonResponse(200, { hello: parameters['name'] ?? '', you: caller.userId ?? null })),
           },
         },
       },

@@ -84,6 +84,17 @@ describe('A count that processes share', () => {
     }
   });
 
+  it('does not shrink in a process when the cache evicts the sum', async () => {
+    const cache = createMemoryCache({ clock });
+    const [counter] = processes(1, cache, 10);
+    let allowed = 0;
+    for (let n = 0; n < 30; n++) {
+      if (await counter!.take(true)) allowed++;
+      await cache.flush();
+    }
+    expect(allowed).toBe(10);
+  });
+
   it('is what each process has counted while the cache fails, which is said once.', async () => {
     const cache: SumKeeper = { increment: () => Promise.reject(new Error('the cache is away')) };
     const lines: unknown[] = [];

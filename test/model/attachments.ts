@@ -5,7 +5,7 @@ import { Refusal, requireNone, type Ask, type Expected, type FormPart } from './
 import { isMap, member, withMember, type Json, type JsonMap } from './json.ts';
 import { formatJson } from './numbers.ts';
 import { answerObject } from './object-verbs.ts';
-import { placeOf, uriOf, type Place } from './places.ts';
+import { isGoodId, placeOf, uriOf, type Place } from './places.ts';
 import { mayCreate, mayRead, mayWrite } from './rights.ts';
 import { refused, requireParent, type Turn } from './turn.ts';
 
@@ -121,7 +121,10 @@ function givenLocation({ store, hint }: Turn, uri: string, extension: string | u
 
 /** `GET /attachments/{bucket}/{collection}/{record}/{name}` @throws Refusal */
 export function answerFile({ store, files, person, ask }: Turn, path: string): Expected {
+  // Controls are part of no address of a file.
+  if (/\p{Cc}/u.test(path)) requireNone([['path', '*']]);
   const [bucket, collection, record] = path.split('/').slice(2);
+  if (![bucket, collection, record].every((id) => id !== undefined && isGoodId(id))) throw new Refusal(404, 111);
   const place = placeOf(`/buckets/${bucket}/collections/${collection}/records/${record}`)!;
   if (!mayRead(store, person, place)) throw refused(person);
   const file = files.get(uriOf(place));

@@ -1,5 +1,5 @@
 // `/batch`: several requests as one. endpoints.md §6.
-import { Refusal, requireNone, type Ask, type Expected, type Issue, type Reply } from './exchange.ts';
+import { pathOf, Refusal, requireNone, type Ask, type Expected, type Issue, type Reply } from './exchange.ts';
 import { holdsBadNumber } from './envelope.ts';
 import { isList, isMap, member, withMember, type Json, type JsonMap } from './json.ts';
 
@@ -115,6 +115,6 @@ export function batchAnswer(asks: readonly Ask[], entries: readonly Expected[]):
     status: 200,
     headers: {},
     body: undefined,
-    entries: entries.map((entry, index) => ({ ...entry, path: `/v1${asks[index]!.target.split('?')[0]}` })),
+    entries: entries.map((entry, index) => ({ ...entry, path: `/v1${pathOf(asks[index]!)}` })),
   };
 }

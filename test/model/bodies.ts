@@ -1,5 +1,6 @@
 // Random bodies: attributes, members of groups, permissions, and now and then what is wrong with them.
 import fc from 'fast-check';
+import { hostileIdsNear } from '../support/hostile-ids.ts';
 import { Digits } from './numbers.ts';
 import type { Json, JsonMap } from './json.ts';
 import type { Kind } from './places.ts';
@@ -20,6 +21,11 @@ const ids: Readonly<Record<Kind, readonly string[]>> = {
 /** An id out of those of the kind, now and then one that is none. */
 export function idFor(kind: Kind, pick: number): string {
   return pick === 0 ? '-x' : ids[kind][pick % ids[kind].length]!;
+}
+
+/** The usual ids, and now and then one that is none but resembles the one given. */
+export function orHostile(near: string, usual: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 20, arbitrary: usual }, { weight: 1, arbitrary: fc.constantFrom(...hostileIdsNear(near)) });
 }
 
 /** Values of attributes. */
@@ -93,7 +99,15 @@ const members: fc.Arbitrary<Json> = fc.oneof(
   { weight: 12, arbitrary: fc.array(member, { maxLength: 2 }) },
   { weight: 1, arbitrary: fc.constantFrom<Json>([everyone], ['/buckets/b/groups/g'], [''], [1, '{ann}'], 'x', null) },
 );
-const principal = fc.constantFrom('{ann}', '{ben}', '{cat}', '{ben}', '{cat}', authenticated, everyone, ...groupUris);
+/** Those that JSON may hold. */
+const hostileIds = ['b', 'r'].flatMap(hostileIdsNear).filter((id) => !id.includes('\0'));
+const principal = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc.constantFrom('{ann}', '{ben}', '{cat}', '{ben}', '{cat}', authenticated, everyone, ...groupUris),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(...hostileIds.map((id) => `/buckets/${id}/groups/g`)) },
+);
 const entry: fc.Arbitrary<Json> = fc.oneof(
   { weight: 20, arbitrary: fc.array(principal, { maxLength: 2 }) },
   { weight: 1, arbitrary: fc.constantFrom<Json>([''], [3], 'x', ['{ann}', '{ann}']) },
@@ -147,6 +161,7 @@ export const content = fc.record({
   members: fc.option(members, { freq: 3, nil: undefined }),
   entries: fc.option(someEntries, { freq: 2, nil: undefined }),
   id: fc.nat(30),
+  odd: fc.constantFrom(...hostileIds),
 });
 type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
 
@@ -168,7 +183,7 @@ export function bodyFor(kind: Kind, given: Content, isPost: boolean): Json | und
   if (shape === 3) return { data: { n: new Digits('1e400') } };
   const id: [string, Json][] = isPost
     ? given.id < 14
-      ? [['id', idFor(kind, given.id)]]
+      ? [['id', given.id === 0 ? given.odd : idFor(kind, given.id)]]
       : []
     : given.id === 1
       ? [['id', 'other']]

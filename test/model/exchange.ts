@@ -15,6 +15,11 @@ export interface Ask {
   readonly form?: readonly FormPart[] | undefined;
 }
 
+/** The decoded path that a request is sent to. */
+export function pathOf({ target }: Ask): string {
+  return decodeURIComponent(target.split('?')[0]!);
+}
+
 /** A part of a form: a file when it has a name for it. */
 export interface FormPart {
   readonly name: string;

@@ -3,13 +3,14 @@
 import { isForged } from './attachment-field.ts';
 import { answerAttachment, answerFile, checkForm, recordOfAttachment } from './attachments.ts';
 import { batchAnswer, readBatch, replyIn } from './batch.ts';
-import { Refusal, uncached, type Ask, type Expected, type Reply } from './exchange.ts';
+import { pathOf, Refusal, requireNone, uncached, type Ask, type Expected, type Reply } from './exchange.ts';
 import { recordHistory } from './history.ts';
 import { answerList } from './list-verbs.ts';
 import { answerObject } from './object-verbs.ts';
 import { answerPermissions } from './permissions-view.ts';
 import { resolveAlias } from './personal-bucket.ts';
 import { placeOf } from './places.ts';
+import { badIds, requireGoodIds } from './refused-ids.ts';
 import { mayAll, personOf, type Person } from './rights.ts';
 import { answerSnapshot, snapshotAt } from './snapshots.ts';
 import { Collision, Store } from './store.ts';
@@ -129,7 +130,7 @@ export class Model {
 
   #route(turn: Turn): Expected {
     const { ask } = turn;
-    const path = ask.target.split('?')[0]!;
+    const path = pathOf(ask);
     if (path === '/permissions') {
       return isRead(ask) ? answerPermissions(turn) : notAllowed('GET, HEAD, OPTIONS');
     }
@@ -154,6 +155,7 @@ export class Model {
       throw new Refusal(415, 107, [{ location: 'header', name: 'Content-Type' }]);
     }
     const place = placeOf(resolveAlias(turn, path, this.#account(ask)?.bucket))!;
+    requireGoodIds(turn, place);
     return place.id === undefined ? answerList(turn, place) : answerObject(turn, place);
   }
 
@@ -161,7 +163,9 @@ export class Model {
     const { ask, person } = turn;
     if (ask.method !== 'POST' && ask.method !== 'DELETE') return notAllowed('*');
     const isAlias = path.startsWith('/buckets/default/');
-    if (isAlias && person.id !== undefined) checkForm(ask);
+    const issues = badIds(recordOfAttachment(path)!);
+    if (!isAlias) requireNone(issues);
+    else if (person.id !== undefined && issues.length === 0) checkForm(ask);
     return answerAttachment(turn, recordOfAttachment(resolveAlias(turn, path, this.#account(ask)?.bucket))!);
   }
 }

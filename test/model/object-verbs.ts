@@ -4,10 +4,11 @@ import { attributesOf, checkAttributes, chosenTime, readEnvelope } from './envel
 import { missing, Refusal, requireNone, stamps, uncached, type Expected, type Issue } from './exchange.ts';
 import { isSame, member, project, withMember, type JsonMap } from './json.ts';
 import { readPatch } from './patches.ts';
-import { isGoodId, uriOf, type Place } from './places.ts';
+import { uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
 import { pairsOf } from './query.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
+import { requirePossibleGroups } from './refused-ids.ts';
 import { validated } from './schemas.ts';
 import type { Entries } from './store.ts';
 import { objectAnswer, refused, requireParent, tombstone, wholeOf, withWriter, type Turn } from './turn.ts';
@@ -26,10 +27,6 @@ export function answerObject(turn: Turn, place: Place): Expected {
   }
 }
 
-function requireGoodId(id: string): void {
-  if (!isGoodId(id)) throw new Refusal(400, 107, [{ location: 'path', name: null }]);
-}
-
 function read(turn: Turn, place: Place): Expected {
   const { store, person, ask } = turn;
   if (!mayRead(store, person, place)) throw refused(person);
@@ -37,7 +34,6 @@ function read(turn: Turn, place: Place): Expected {
   const issues: Issue[] = [];
   const conditions = readConditions(ask, issues);
   requireNone(issues);
-  requireGoodId(place.id!);
   const item = store.find(uriOf(place));
   if (item === undefined) throw missing(110, place.id!, place.kind);
   const same = unchanged(conditions, item.lastModified);
@@ -61,6 +57,7 @@ export function write(
   const old = store.find(uri);
   const isNew = old === undefined;
   const data = validated(turn, place, what.data);
+  requirePossibleGroups(turn, what.entries);
   const item = store.put(place.list, place.id!, data, now, what.time);
   if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));
@@ -87,7 +84,6 @@ function replace(turn: Turn, place: Place): Expected {
   const { data, entries } = readEnvelope(ask.body, place.kind, issues);
   if (data !== undefined) checkAttributes(data, place.kind, 'data.', issues);
   requireNone(issues);
-  requireGoodId(id);
   if (old === undefined) {
     requireAbsent(conditions, store.list(place.list).gone.get(id), () => store.touch(place.list, now));
   } else if (isCreation && !mayRead(store, person, place)) {
@@ -129,7 +125,6 @@ function modify(turn: Turn, place: Place): Expected {
   if (!['full', 'light', 'diff'].includes(behaviour)) issues.push(['header', 'Response-Behavior']);
   const patch = readPatch(ask.headers['content-type'] ?? 'application/json', ask.body, place.kind, issues);
   requireNone(issues);
-  requireGoodId(id);
   const old = store.find(uri);
   if (old === undefined) throw absent(turn, place);
   const before = wholeOf(id, old);
@@ -165,7 +160,6 @@ function remove(turn: Turn, place: Place): Expected {
   const [, text = ''] = times[0] ?? [];
   if (times.length > 0 && !/^(?:-?\d+|"-?\d+")$/.test(text)) issues.push(['querystring', 'last_modified']);
   requireNone(issues);
-  requireGoodId(id);
   const old = store.find(uriOf(place));
   if (old === undefined) throw absent(turn, place);
   requireConditions(conditions, old.lastModified, wholeOf(id, old));

@@ -56,9 +56,9 @@ export function uriOfKind(place: Place, kind: Kind): string | undefined {
   return kind === 'collection' ? `/buckets/${place.bucket}/collections/${place.collection}` : undefined;
 }
 
-/** overview.md §1.1. */
+/** overview.md §1.1, and the longest id that the service accepts by default. */
 export function isGoodId(id: string): boolean {
-  return /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/.test(id);
+  return id.length <= 512 && /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/.test(id);
 }
 
 /** The ids in an address by their names, that of the object included. */

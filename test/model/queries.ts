@@ -1,5 +1,6 @@
 // Random query strings of lists: filters that often fit what is stored, bounds, orders, pages and fields.
 import fc from 'fast-check';
+import { hostileIdsNear } from '../support/hostile-ids.ts';
 import { time } from './bodies.ts';
 
 /** Names of attributes, and of what every object has. */
@@ -42,7 +43,12 @@ const written = fc.constantFrom(
   '[]',
   'é"',
 );
+const hostileId = fc.constantFrom(...hostileIdsNear('r'), ...hostileIdsNear('b'));
 export const filter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom('id', 'not_id', 'in_id', 'exclude_id', 'gt_id', 'like_id', 's'), hostileId),
+  },
   {
     weight: 6,
     arbitrary: fc
@@ -137,7 +143,13 @@ export const historyFilter: fc.Arbitrary<readonly [string, string]> = fc.tuple(
     'not_action',
     'in_resource_name',
   ),
-  fc.constantFrom('create', 'update', 'delete', 'record', 'record,group', 'r', '10', 'bucket', '1'),
+  fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.constantFrom('create', 'update', 'delete', 'record', 'record,group', 'r', '10', 'bucket', '1'),
+    },
+    { weight: 1, arbitrary: hostileId },
+  ),
 );
 export const permissionsFilter: fc.Arbitrary<readonly [string, string]> = fc.tuple(
   fc.constantFrom(
@@ -152,7 +164,14 @@ export const permissionsFilter: fc.Arbitrary<readonly [string, string]> = fc.tup
     'collection_id',
     'lt_uri',
   ),
-  fc.constantFrom('bucket', 'record', 'b', 'b_', 'r', '10', 'read', '["write","read"]', '/buckets/b'),
+  fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.constantFrom('bucket', 'record', 'b', 'b_', 'r', '10', 'read', '["write","read"]', '/buckets/b'),
+    },
+    { weight: 2, arbitrary: hostileId },
+    { weight: 1, arbitrary: hostileId.map((id) => `/buckets/${id}`) },
+  ),
 );
 
 /** Names that only some lists know are asked of these alone, most of the time. */

@@ -39,6 +39,8 @@ export function pairsOf({ target }: Ask): readonly (readonly [string, string])[]
 export function checkQuery(ask: Ask, { horizon }: QueryRules): readonly Issue[] {
   const issues: Issue[] = [];
   const pairs = pairsOf(ask);
+  const unstorable = pairs.filter(([key, value]) => !key.startsWith('_') && value.includes('\0'));
+  for (const key of new Set(unstorable.map(([each]) => each))) issues.push(['querystring', key]);
   for (const name of reserved.filter((each) => !(each === '_fields' && ask.method === 'DELETE'))) {
     const values = pairs.filter(([key]) => key === name).map(([, value]) => value);
     if (values.length > 1) issues.push(['querystring', name]);

@@ -3,6 +3,7 @@
 // object of the list or the tombstone that the request addresses, `{now}` is the time, `{location}` the address of the last
 // file that any record got, and each may be followed by a sum such as `+5`. Where JSON wants a number,
 // `"{clock+5}"` alone becomes one.
+import { encodePath } from '../support/hostile-ids.ts';
 import type { Ask, FormPart } from './exchange.ts';
 import { isList, isMap, type Json, type JsonMap } from './json.ts';
 import type { Model } from './model.ts';
@@ -10,7 +11,7 @@ import { placeOf, type Place } from './places.ts';
 
 export interface Sketch {
   readonly method: string;
-  /** Without query. */
+  /** Without query, not encoded. */
   readonly path: string;
   /** Names and values, not encoded. */
   readonly query?: readonly (readonly [string, string])[];
@@ -49,7 +50,7 @@ export function finish(model: Model, step: Step, sketch: Sketch, now: number): A
   return {
     user: step.user,
     method: sketch.method,
-    target: fileAt(model, sketch.path) + (query.size === 0 ? '' : `?${query.toString()}`),
+    target: encodePath(fileAt(model, sketch.path)) + (query.size === 0 ? '' : `?${query.toString()}`),
     headers: Object.fromEntries(Object.entries(sketch.headers ?? {}).map(([name, text]) => [name, fill(text)])),
     body: sketch.body === undefined ? undefined : fillJson(sketch.body, fill),
     form: sketch.form?.map((part) =>

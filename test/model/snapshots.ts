@@ -1,10 +1,11 @@
 // `/buckets/{bucket}/snapshot/collections/{collection}@{timestamp}` as a door to records: who may read all of them now may
 // read them as they were. What they were like at instants of the past is compared by `past.test.ts`; here it is asked for
 // the time before everything and after everything.
-import { missing, requireNone, uncached, type Expected } from './exchange.ts';
+import { missing, uncached, type Expected } from './exchange.ts';
 import { lastingChanges } from './history.ts';
 import { compare } from './json.ts';
-import { isGoodId, placeOf, type Place } from './places.ts';
+import { placeOf, type Place } from './places.ts';
+import { requireGoodIds } from './refused-ids.ts';
 import { mayAll } from './rights.ts';
 import { refused, wholeOf, type Turn } from './turn.ts';
 
@@ -24,10 +25,16 @@ export function snapshotAt(path: string): Asked | undefined {
   return { place: placeOf(`/buckets/${bucket}/collections/${collection}/records`)!, at };
 }
 
+/** Whether the text is one that a snapshot can be asked for. */
+export function isInstant(text: string): boolean {
+  return /^\d{1,20}$/.test(text);
+}
+
 /** @throws Refusal */
-export function answerSnapshot({ store, person, changes }: Turn, { place, at }: Asked): Expected {
+export function answerSnapshot(turn: Turn, { place, at }: Asked): Expected {
+  const { store, person, changes } = turn;
+  requireGoodIds(turn, place, isInstant(at) ? [] : [['path', 'timestamp']]);
   if (!mayAll(store, person, place, 'read')) throw refused(person);
-  if (!/^\d{1,20}$/.test(at)) requireNone([['path', 'timestamp']]);
   const collection = place.collection!;
   const known = [...store.list(`/buckets/${place.bucket}/history`).live.values()];
   // In a batch, what it has done before counts although it is written down only at its end.
@@ -35,8 +42,7 @@ export function answerSnapshot({ store, person, changes }: Turn, { place, at }: 
     (change) => change.place.bucket === place.bucket && change.place.collection === collection,
   );
   const isKnown = isDone || known.some(({ data }) => data['collection_id'] === collection);
-  const isThere =
-    isGoodId(collection) && store.find(`/buckets/${place.bucket}/collections/${collection}`) !== undefined;
+  const isThere = store.find(`/buckets/${place.bucket}/collections/${collection}`) !== undefined;
   if (!isThere && !isKnown) throw missing(111, collection, 'collection');
   const all = Number(at) >= endOfTime ? [...store.list(place.list).live] : [];
   const data = all

@@ -1,11 +1,12 @@
 // Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
 import fc from 'fast-check';
 import { defaults, handover, rebirth, renewal, severalOf } from './batches.ts';
-import { bodyFor, content, idFor, rarely, shares, time, values } from './bodies.ts';
+import { bodyFor, content, idFor, orHostile, rarely, shares, time, values } from './bodies.ts';
 import { anyBurst } from './bursts.ts';
 import type { Json, JsonMap } from './json.ts';
 import { conditions } from './headers.ts';
 import { placeOf } from './places.ts';
+import { hostileIdsNear } from '../support/hostile-ids.ts';
 import { filter, historyFilter, permissionsFilter, query } from './queries.ts';
 import { endOfTime } from './snapshots.ts';
 import type { Burst, Sketch, Step } from './sketch.ts';
@@ -15,9 +16,10 @@ import type { World } from './world.ts';
 export const users = ['ann', 'ben', 'cat'];
 
 const bucket = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom('b', 'b', 'b', 'b', 'b', 'b_', 'bx') },
+  { weight: 12, arbitrary: orHostile('b', fc.constantFrom('b', 'b', 'b', 'b', 'b', 'b_', 'bx')) },
   { weight: 2, arbitrary: fc.constant('default') },
 );
+const collection = orHostile('c', fc.constantFrom('c', 'c', 'c', 'c', 'c_', 'cx'));
 const listPath = fc.oneof(
   { weight: 1, arbitrary: fc.constant('/buckets') },
   { weight: 2, arbitrary: bucket.map((id) => `/buckets/${id}/groups`) },
@@ -25,15 +27,14 @@ const listPath = fc.oneof(
   { weight: 1, arbitrary: bucket.map((id) => `/buckets/${id}/history`) },
   {
     weight: 8,
-    arbitrary: fc
-      .tuple(bucket, fc.constantFrom('c', 'c', 'c', 'c', 'c_', 'cx'))
-      .map(([id, collection]) => `/buckets/${id}/collections/${collection}/records`),
+    arbitrary: fc.tuple(bucket, collection).map(([id, name]) => `/buckets/${id}/collections/${name}/records`),
   },
 );
 const object: fc.Arbitrary<Sketch> = fc
   .record({
     list: listPath,
     id: fc.integer({ min: 0, max: 40 }),
+    odd: fc.constantFrom(...hostileIdsNear('r'), ...hostileIdsNear('c')),
     verb: fc.constantFrom('PUT', 'PUT', 'PUT', 'PUT', 'PATCH', 'PATCH', 'PATCH', 'GET', 'HEAD', 'DELETE', 'DELETE'),
     content,
     headers: conditions('"{object}"'),
@@ -51,9 +52,9 @@ const object: fc.Arbitrary<Sketch> = fc
     ),
     fields: rarely(fc.constantFrom('n', 'o.k', 's,n', 'id', '')),
   })
-  .map(({ list, id, verb, content: given, headers, type, operations, given: value, query: times, fields }) => {
+  .map(({ list, id, odd, verb, content: given, headers, type, operations, given: value, query: times, fields }) => {
     const { kind } = placeOf(list)!;
-    const path = kind === 'history' ? '/buckets/b' : `${list}/${idFor(kind, id)}`;
+    const path = kind === 'history' ? '/buckets/b' : `${list}/${id < 2 ? odd : idFor(kind, id)}`;
     const own = placeOf(path)!.kind;
     if (verb === 'GET' || verb === 'HEAD') {
       return {
@@ -132,23 +133,40 @@ const permissions: fc.Arbitrary<Sketch> = fc
   .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), query(permissionsFilter))
   .map(([method, asked]) => ({ method, path: '/permissions', query: asked }));
 
+const withFile = fc.constantFrom(
+  'b/c/r',
+  'b/c/r',
+  'b/c/r',
+  'b/c/r',
+  'b/c/s',
+  'b/c/rx',
+  'b/cx/r',
+  'b_/c/r',
+  'default/c/r',
+);
+const withOddId = fc
+  .tuple(
+    fc.constantFrom('?/c/r', 'b/?/r', 'b/c/?', 'default/?/r', 'default/c/?'),
+    fc.constantFrom(...['b', 'c', 'r'].flatMap(hostileIdsNear)),
+  )
+  .map(([path, id]) => path.replace('?', () => id));
 const anyFile = aboutFile(
   fc
-    .constantFrom('b/c/r', 'b/c/r', 'b/c/r', 'b/c/r', 'b/c/s', 'b/c/rx', 'b/cx/r', 'b_/c/r', 'default/c/r', 'b/c/-r')
+    .oneof({ weight: 12, arbitrary: withFile }, { weight: 3, arbitrary: withOddId })
     .map((path) => path.split('/'))
-    .map(([id, collection, record]) => `/buckets/${id}/collections/${collection}/records/${record}`),
+    .map(([id, name, record]) => `/buckets/${id}/collections/${name}/records/${record}`),
   conditions('"{object}"'),
 );
 const snapshot: fc.Arbitrary<Sketch> = fc
   .record({
     method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'PUT'),
     path: bucket,
-    collection: fc.constantFrom('c', 'c', 'c', 'c_', 'cx', '-c'),
+    name: collection,
     at: fc.constantFrom(String(endOfTime), String(endOfTime), String(endOfTime), '0', 'x', '-1'),
   })
-  .map(({ method, path, collection, at }) => ({
+  .map(({ method, path, name, at }) => ({
     method,
-    path: `/buckets/${path}/snapshot/collections/${collection}@${at}`,
+    path: `/buckets/${path}/snapshot/collections/${name}@${at}`,
   }));
 
 /** Where there are no files, somebody asks for them rarely. */

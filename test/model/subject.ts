@@ -118,7 +118,7 @@ async function askInside(service: TestService, ask: Ask): Promise<Reply> {
         ? RequestBody.ofStream(oneByOne([form.bytes]))
         : bytes === undefined
           ? RequestBody.none
-          : RequestBody.ofBytes(bytes, { maxDepth: 100 }),
+          : RequestBody.ofBytes(bytes, { maxDepth: 100, maxValues: 100_000 }),
     origin: service.origin,
     id: 'model',
   });

@@ -21,6 +21,7 @@ beforeAll(async () => {
       bucket_create_principals: 'system.Authenticated',
       max_body_size: '100000',
       max_json_depth: '10',
+      max_json_values: '1000',
       header_timeout_seconds: '1',
       body_timeout_seconds: '2',
       'attachment.base_path': folder.path,
@@ -90,6 +91,11 @@ const refusals: readonly Refusal[] = [
     name: 'with data that is nested too deeply',
     parts: [file, { name: 'data', content: '{"a":'.repeat(50) }],
     errno: 109,
+  },
+  {
+    name: 'with data that has too many values',
+    parts: [file, { name: 'data', content: `{"a":[${'1,'.repeat(1000)}1]}` }],
+    errno: 107,
   },
   { name: 'with unknown permissions', parts: [file, { name: 'permissions', content: '{"fly":[]}' }], errno: 107 },
   {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OpenStores } from '../../src/app/backends.ts';
 import { exportStores, importStores } from '../../src/app/export/export.ts';
 import type { JsonObject } from '../../src/base/json.ts';
+import { storedId } from '../../src/core/objects/object-id.ts';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
 import type { ObjectPlace } from '../../src/engine/objects.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
@@ -17,7 +18,8 @@ import { dataOf } from '../support/signing.ts';
 
 function recordAt(uri: string): ObjectPlace {
   const [, , bucket = '', , collection = '', , record = ''] = uri.split('/');
-  return { kind: 'record', ids: { bucket_id: bucket, collection_id: collection, record_id: record } };
+  const ids = { bucket_id: storedId(bucket), collection_id: storedId(collection), record_id: storedId(record) };
+  return { kind: 'record', ids };
 }
 
 /** What the service that was started last keeps its objects in. */

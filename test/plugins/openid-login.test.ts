@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startTestService, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { allBackends } from '../support/backends.ts';
 import { client, startOpenidProvider, type RealProvider } from '../support/openid-provider.ts';
-import { respond, ScriptedProvider } from '../support/scripted-provider.ts';
+import { makeKey, respond, ScriptedProvider, sign } from '../support/scripted-provider.ts';
 
 const callback = 'http://localhost:3000/admin/#tokens=';
 
@@ -45,6 +45,37 @@ function login(service: TestService, query: Readonly<Record<string, string>>, na
   return service.request('GET', `/v1/openid/${name}/login?${new URLSearchParams(query).toString()}`);
 }
 
+/** The cookies of a response, as the browser sends them back; those that are removed are not among them. */
+function cookiesOf({ headers }: TestResponse): string {
+  return (headers['set-cookie'] ?? '')
+    .split(/, (?=[\w-]+=)/)
+    .filter((cookie) => !cookie.includes('Max-Age=0'))
+    .map((cookie) => cookie.split(';')[0])
+    .join('; ');
+}
+
+interface Begun {
+  readonly state: string;
+  /** The header `Cookie` of the browser from here on. */
+  readonly cookie: string;
+}
+
+async function beginLogin(service: TestService, name = 'other', scope = 'openid email'): Promise<Begun> {
+  const response = await login(service, { callback, scope }, name);
+  const state = new URL(response.headers['location']!).searchParams.get('state')!;
+  return { state, cookie: cookiesOf(response) };
+}
+
+function endLogin(service: TestService, cookie: string, query: string, name = 'other'): Promise<TestResponse> {
+  return service.request('GET', `/v1/openid/${name}/token?${query}`, { headers: { Cookie: cookie } });
+}
+
+const unknownState = {
+  code: 400,
+  errno: 107,
+  details: [{ location: 'body', name: 'state', description: expect.any(String) as string, errno: 105 }],
+};
+
 describe('a login at a real provider', () => {
   for (const backend of allBackends) {
     // Proves S-198.
@@ -55,7 +86,9 @@ describe('a login at a real provider', () => {
         expect([begun.status, begun.headers['cache-control']]).toEqual([307, 'no-store']);
         const back = await provider.logIn(begun.headers['location']!, 'ann');
         expect(back.origin + back.pathname).toBe(client.redirectUri);
-        const ended = await service.request('GET', back.pathname + back.search);
+        const ended = await service.request('GET', back.pathname + back.search, {
+          headers: { Cookie: cookiesOf(begun) },
+        });
         expect([ended.status, ended.headers['cache-control'], ended.headers['referrer-policy'], ended.text]).toEqual([
           307,
           'no-store',
@@ -122,36 +155,29 @@ describe('the state of a login', () => {
 
   afterEach(() => service.close());
 
-  async function begin(name = 'other'): Promise<string> {
-    const { headers } = await login(service, { callback, scope: 'openid email' }, name);
-    return new URL(headers['location']!).searchParams.get('state')!;
+  /** Begins a login and makes one request to its end, in the same browser. */
+  async function run(query: (state: string) => string): Promise<TestResponse> {
+    const { state, cookie } = await beginLogin(service);
+    return endLogin(service, cookie, query(state));
   }
 
-  const end = (name: string, query: string): Promise<TestResponse> =>
-    service.request('GET', `/v1/openid/${name}/token?${query}`);
-
-  const unknownState = {
-    code: 400,
-    errno: 107,
-    details: [{ location: 'body', name: 'state', description: expect.any(String) as string, errno: 105 }],
-  };
-
   it('is used by exactly one of several requests, and the code is shown to the provider once.', async () => {
-    const state = await begin();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => end('other', `code=c&state=${state}`)));
+    const { state, cookie } = await beginLogin(service);
+    const ends = Array.from({ length: 5 }, () => endLogin(service, cookie, `code=c&state=${state}`));
+    const answers = await Promise.all(ends);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([307, 400, 400, 400, 400]);
     expect(answers.find(({ status }) => status === 400)?.body).toMatchObject(unknownState);
     expect(scripted.count('/token')).toBe(1);
   });
 
   it('sends the answer of the provider on as it came.', async () => {
-    const { headers } = await end('other', `code=c&state=${await begin()}`);
+    const { headers } = await run((state) => `code=c&state=${state}`);
     const sent = decodeURIComponent(headers['location']!.slice(callback.length));
     expect(Buffer.from(sent, 'base64').toString('utf8')).toBe('{"access_token":"t","note":"é"}');
   });
 
   it('asks the provider with a form, as the reference server does.', async () => {
-    await end('other', `code=c%26x&state=${await begin()}`);
+    await run((state) => `code=c%26x&state=${state}`);
     const { body = '' } = scripted.requests.find(({ path }) => path === '/token') ?? {};
     expect(Object.fromEntries(new URLSearchParams(body))).toEqual({
       code: 'c&x',
@@ -162,26 +188,29 @@ describe('the state of a login', () => {
   });
 
   it('belongs to its provider.', async () => {
-    const state = await begin('other');
-    expect((await end('real', `code=c&state=${state}`)).body).toMatchObject(unknownState);
-    expect((await end('other', `code=c&state=${state}`)).status).toBe(307);
+    const { state, cookie } = await beginLogin(service, 'other');
+    const query = `code=c&state=${state}`;
+    expect((await endLogin(service, cookie, query, 'real')).body).toMatchObject(unknownState);
+    expect((await endLogin(service, cookie, query, 'other')).status).toBe(307);
   });
 
   it('has a length of 64 characters and is never the same.', async () => {
-    const states = [await begin(), await begin()];
+    const states = [(await beginLogin(service)).state, (await beginLogin(service)).state];
     expect(states.every((state) => /^[\da-f]{64}$/.test(state))).toBe(true);
     expect(states[0]).not.toBe(states[1]);
   });
 
   it('must be there, and known.', async () => {
-    expect((await end('other', 'code=c')).body).toMatchObject({
+    const { cookie } = await beginLogin(service);
+    const end = (query: string): Promise<TestResponse> => endLogin(service, cookie, query);
+    expect((await end('code=c')).body).toMatchObject({
       details: [{ location: 'querystring', name: 'state' }],
     });
-    expect((await end('other', 'state=x')).body).toMatchObject({
+    expect((await end('state=x')).body).toMatchObject({
       details: [{ location: 'querystring', name: 'code' }],
     });
     for (const state of ['x', '__proto__', 'a'.repeat(5000), '%00', '../x']) {
-      expect((await end('other', `code=c&state=${state}`)).body).toMatchObject(unknownState);
+      expect((await end(`code=c&state=${state}`)).body).toMatchObject(unknownState);
     }
   });
 
@@ -189,10 +218,9 @@ describe('the state of a login', () => {
     let now = Date.now();
     const clocked = await startTestService({ settings: settings(), clock: { now: () => now } });
     try {
-      const { headers } = await login(clocked, { callback, scope: 'openid' }, 'other');
-      const state = new URL(headers['location']!).searchParams.get('state')!;
+      const { state, cookie } = await beginLogin(clocked);
       now += 3_601_000;
-      const late = await clocked.request('GET', `/v1/openid/other/token?code=c&state=${state}`);
+      const late = await endLogin(clocked, cookie, `code=c&state=${state}`);
       expect(late.body).toMatchObject(unknownState);
     } finally {
       await clocked.close();
@@ -200,12 +228,11 @@ describe('the state of a login', () => {
   });
 
   it('ends when the provider refuses, with what it says.', async () => {
-    const state = await begin();
-    const refused = await end('other', `error=access_denied&state=${state}`);
+    const refused = await run((state) => `error=access_denied&state=${state}`);
     expect(refused.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'error' }] });
     expect(refused.text).toContain('access_denied');
     scripted.answers.set('/token', respond(400, { error: 'invalid_grant' }));
-    const wrong = await end('other', `code=c&state=${await begin()}`);
+    const wrong = await run((state) => `code=c&state=${state}`);
     expect(wrong.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'code' }] });
     expect(wrong.text).toContain('invalid_grant');
   });
@@ -219,8 +246,165 @@ describe('the state of a login', () => {
       respond(200, []),
     ]) {
       scripted.answers.set('/token', answer);
-      expect((await end('other', `code=c&state=${await begin()}`)).status).toBe(503);
+      expect((await run((state) => `code=c&state=${state}`)).status).toBe(503);
     }
+  });
+});
+
+describe('the browser of a login', () => {
+  let service: TestService;
+
+  beforeEach(async () => {
+    service = await startTestService({ settings: settings() });
+    scripted.requests.length = 0;
+    scripted.answers.set('/token', { access_token: 't' });
+  });
+
+  afterEach(() => service.close());
+
+  it('gets a cookie that scripts cannot read and that ends with the login', async () => {
+    const { headers } = await login(service, { callback, scope: 'openid' }, 'other');
+    expect(headers['set-cookie']).toMatch(
+      /^__Host-coffer-login-[\da-f]{16}=[\w.-]{1,4000}; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    expect(headers['set-cookie']).not.toContain('localhost');
+    const { state, cookie } = await beginLogin(service);
+    const ended = await endLogin(service, cookie, `code=c&state=${state}`);
+    const [name] = cookie.split('=');
+    expect(ended.headers['set-cookie']).toBe(`${name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure`);
+  });
+
+  it('is the only one that ends it: a link with code and state of somebody else gets 400', async () => {
+    const attacker = await beginLogin(service);
+    const link = `code=c&state=${attacker.state}`;
+    const victim = await beginLogin(service);
+    for (const cookie of ['', 'a=b', victim.cookie, attacker.cookie.replace(/.$/, ''), `${attacker.cookie}AAAA`]) {
+      expect((await endLogin(service, cookie, link)).body, cookie).toMatchObject(unknownState);
+    }
+    // The cookie of the victim under the name that belongs to the state of the attacker.
+    const [name] = attacker.cookie.split('=');
+    const renamed = `${name}=${victim.cookie.slice(victim.cookie.indexOf('=') + 1)}`;
+    expect((await endLogin(service, renamed, link)).body).toMatchObject(unknownState);
+    expect(scripted.count('/token')).toBe(0);
+    expect((await endLogin(service, attacker.cookie, link)).status).toBe(307);
+  });
+
+  it('logs in in several tabs at the same time, in any order', async () => {
+    const tabs = [await beginLogin(service), await beginLogin(service), await beginLogin(service)];
+    const cookie = tabs.map((tab) => tab.cookie).join('; ');
+    for (const { state } of tabs.toReversed()) {
+      expect((await endLogin(service, cookie, `code=c&state=${state}`)).status).toBe(307);
+    }
+  });
+
+  it('keeps a few logins: the oldest cookies are removed before the headers become too large', async () => {
+    let now = 1_700_000_000_000;
+    const clocked = await startTestService({ settings: settings(), clock: { now: () => now } });
+    try {
+      const jar = new Map<string, string>();
+      const long = `http://localhost/${'x'.repeat(2000)}`;
+      for (let n = 0; n < 12; n++) {
+        now += 1000;
+        const headers = { Cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') };
+        const query = new URLSearchParams({ callback: n % 2 === 0 ? long : callback, scope: 'openid' }).toString();
+        const response = await clocked.request('GET', `/v1/openid/other/login?${query}`, { headers });
+        expect(response.status).toBe(307);
+        for (const cookie of response.headers['set-cookie']!.split(/, (?=[\w-]+=)/)) {
+          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie)!;
+          if (value === '') jar.delete(name);
+          else jar.set(name, value);
+        }
+        expect(jar.size).toBeLessThanOrEqual(4);
+        expect([...jar.values()].join('').length).toBeLessThan(7000);
+        const state = new URL(response.headers['location']!).searchParams.get('state')!;
+        if (n < 11) continue;
+        const all = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+        expect((await endLogin(clocked, all, `code=c&state=${state}`)).status).toBe(307);
+      }
+    } finally {
+      await clocked.close();
+    }
+  });
+
+  it('has to come back with an id_token for the nonce of the login', async () => {
+    const key = await makeKey('k');
+    const tokenFor = (claims: Record<string, unknown>): Promise<string> => sign({ sub: 'ann', ...claims }, key);
+    const tryWith = async (makeToken: (nonce: string) => Promise<unknown>, scope = 'openid'): Promise<TestResponse> => {
+      const begun = await login(service, { callback, scope }, 'other');
+      const sent = new URL(begun.headers['location']!).searchParams;
+      const idToken = await makeToken(sent.get('nonce') ?? '');
+      scripted.answers.set('/token', { access_token: 't', id_token: idToken });
+      return endLogin(service, cookiesOf(begun), `code=c&state=${sent.get('state')}`);
+    };
+    expect((await tryWith((nonce) => tokenFor({ nonce }))).status).toBe(307);
+    const wrong = [() => tokenFor({ nonce: 'other' }), () => tokenFor({}), async () => 'x.y.z', async () => 7];
+    for (const makeToken of wrong) {
+      const refused = await tryWith(makeToken);
+      expect(refused.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'code' }] });
+    }
+    // Without the scope `openid` no nonce is sent, and none is expected.
+    expect((await tryWith(() => tokenFor({}), 'email')).status).toBe(307);
+  });
+
+  it('cannot end a login that another service has begun', async () => {
+    const other = await startTestService({ settings: { ...settings(), userid_hmac_secret: 'another secret' } });
+    try {
+      const { state, cookie } = await beginLogin(other);
+      expect((await endLogin(service, cookie, `code=c&state=${state}`)).body).toMatchObject(unknownState);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('a service without http_host', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    const { http_host: _host, http_scheme: _scheme, ...others } = settings();
+    service = await startTestService({ settings: { ...others, trusted_proxies: '127.0.0.1' } });
+    scripted.answers.set('/token', { access_token: 't' });
+  });
+
+  afterAll(() => service.close());
+
+  const ask = (host: Record<string, string>, address: string): Promise<TestResponse> => {
+    const query = new URLSearchParams({ callback: address, scope: 'openid' }).toString();
+    return service.request('GET', `/v1/openid/other/login?${query}`, { headers: host });
+  };
+
+  it.each([
+    [{ Host: 'evil.example' }],
+    [{ Host: 'localhost.evil.example' }],
+    [{ Host: '127.0.0.1.evil.example:8888' }],
+    [{ Host: '192.168.1.1' }],
+    [{ 'X-Forwarded-Host': 'evil.example' }],
+    [{ Forwarded: 'host=evil.example;proto=https' }],
+  ])('refuses logins that come by %j, whatever their callback', async (headers: Record<string, string>) => {
+    const [host = ''] = Object.values(headers);
+    for (const address of [`http://${host}/`, 'https://evil.example/', 'https://admin.example.org/', callback]) {
+      const { status, body, headers: answered } = await ask(headers, address);
+      expect([status, body]).toMatchObject([400, { details: [{ location: 'header', name: 'Host' }] }]);
+      expect([answered['location'], answered['set-cookie']]).toEqual([undefined, undefined]);
+    }
+    const ended = await service.request('GET', '/v1/openid/other/token?code=c&state=ab', {
+      headers,
+    });
+    expect(ended.status).toBe(400);
+  });
+
+  it('logs in at a loopback name, with a cookie for the path of the provider', async () => {
+    const begun = await ask({ Host: 'localhost:8888' }, 'http://localhost:8888/v1/admin/#t=');
+    expect(begun.status).toBe(307);
+    const location = new URL(begun.headers['location']!);
+    expect(location.searchParams.get('redirect_uri')).toBe('http://localhost:8888/v1/openid/other/token');
+    expect(begun.headers['set-cookie']).toMatch(
+      /^coffer-login-[\da-f]{16}=[\w.-]+; Max-Age=3600; Path=\/v1\/openid\/other; HttpOnly; SameSite=Lax$/,
+    );
+    const headers = { Host: 'localhost:8888', Cookie: cookiesOf(begun) };
+    const path = `/v1/openid/other/token?code=c&state=${location.searchParams.get('state')}`;
+    expect((await service.request('GET', path, { headers })).status).toBe(307);
+    expect((await service.request('GET', path, { headers })).body).toMatchObject(unknownState);
   });
 });
 
@@ -283,6 +467,7 @@ describe('what a link may ask for', () => {
     'http://2130706433.evil.example/',
     'https://169.254.169.254/',
     `https://admin.example.org/${'x'.repeat(2048)}`,
+    `https://admin.example.org/${'ü'.repeat(400)}`,
   ])('Tokens are not sent to %j.', async (address) => {
     const { status, body } = await login(service, { callback: address, scope: 'openid email' });
     expect(status).toBe(400);
@@ -291,9 +476,9 @@ describe('what a link may ask for', () => {
 
   it('A callback without a path gets one, so that the token cannot become part of the host.', async () => {
     scripted.answers.set('/token', { access_token: 't' });
-    const { headers } = await login(service, { callback: 'https://admin.example.org', scope: 'openid' }, 'other');
-    const state = new URL(headers['location']!).searchParams.get('state')!;
-    const ended = await service.request('GET', `/v1/openid/other/token?code=c&state=${state}`);
+    const begun = await login(service, { callback: 'https://admin.example.org', scope: 'openid' }, 'other');
+    const state = new URL(begun.headers['location']!).searchParams.get('state')!;
+    const ended = await endLogin(service, cookiesOf(begun), `code=c&state=${state}`);
     expect(ended.headers['location']).toMatch(/^https:\/\/admin\.example\.org\/[\w%]+$/);
   });
 
@@ -330,6 +515,7 @@ describe('what a link may ask for', () => {
       scope: 'openid a&b=c',
       redirect_uri: 'https://store.test/v1/openid/other/token',
       state: expect.stringMatching(/^[\da-f]{64}$/) as string,
+      nonce: expect.stringMatching(/^[\w-]{22}$/) as string,
       prompt: 'none',
       audience: 'https://store.test/',
     });

@@ -264,10 +264,11 @@ describe('coffer start --workers', () => {
     expect(profile.code).toBe(1);
     expect(profile.err).toContain('workers = "2": must be 1 with storage_backend = sqlite: a file has one writer');
     expect(profile.err).toContain('workers = "2": must be 1 with cache_backend = memory: each process would have data');
-    writeFileSync(join(place.cwd, 'memory.ini'), '');
+    writeFileSync(join(place.cwd, 'memory.ini'), 'security_state_backend = memory\n');
     const memory = await run(['start', '--config', 'memory.ini', '--workers', 'auto'], place);
     expect(memory.code).toBe(1);
     expect(memory.err).toContain('workers = "auto": must be 1 with storage_backend = memory');
+    expect(memory.err).toContain('workers = "auto": must be 1 with security_state_backend = memory');
     const wrong = await run(['start', '--workers', 'some'], place);
     expect(wrong.code).toBe(1);
     expect(wrong.err).toContain('a whole number from 1 to 1024, or auto');

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { openPostgresCache } from '../../src/backends/postgresql/cache.ts';
 import { ConnectionPool } from '../../src/backends/postgresql/connection-pool.ts';
+import { openPostgresSecurityState } from '../../src/backends/postgresql/security-state.ts';
 import { openPostgresDatabase } from '../../src/backends/postgresql/database.ts';
 import { systemClock } from '../../src/base/clock.ts';
 
@@ -29,8 +30,8 @@ export async function migrateDatabase(url: string): Promise<void> {
   const pool = new ConnectionPool({ url, size: 2 });
   const database = openPostgresDatabase({ pool, clock: systemClock });
   const cache = openPostgresCache({ pool, clock: systemClock });
-  await database.initializeSchema({ dryRun: false });
-  await cache.initializeSchema({ dryRun: false });
-  await database.close();
-  await cache.close();
+  const limits = { maxEntries: 1, maxEntriesPerRequester: 1 };
+  const securityState = openPostgresSecurityState({ ...limits, pool, clock: systemClock });
+  for (const store of [database, cache, securityState]) await store.initializeSchema({ dryRun: false });
+  for (const store of [database, cache, securityState]) await store.close();
 }

@@ -5,11 +5,14 @@ import { openPostgresCache } from '../../src/backends/postgresql/cache.ts';
 import { ConnectionPool, type ConnectionOptions } from '../../src/backends/postgresql/connection-pool.ts';
 import { openPostgresDatabase, type PostgresDatabase } from '../../src/backends/postgresql/database.ts';
 import { createPostgresPermission } from '../../src/backends/postgresql/permission.ts';
+import { openPostgresSecurityState } from '../../src/backends/postgresql/security-state.ts';
 import { createPostgresStorage } from '../../src/backends/postgresql/storage.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { CacheBackend } from '../../src/contracts/cache.ts';
 import type { PermissionBackend } from '../../src/contracts/permission.ts';
+import type { SecurityState } from '../../src/contracts/security-state.ts';
 import type { StorageBackend } from '../../src/contracts/storage.ts';
+import { securityStateLimits } from '../../src/testing/index.ts';
 import { databaseUrl, runSql } from './postgresql-setup.ts';
 
 /**
@@ -52,6 +55,7 @@ const tables = [
   'doomed_lists',
   'doomed_folders',
   'cache',
+  'security_state',
 ];
 
 /** One statement that empties all tables. */
@@ -91,6 +95,15 @@ export class ReusedDatabase {
   async openCache(clock: Clock, prefix: string): Promise<CacheBackend> {
     await this.#empty();
     return openPostgresCache({ pool: this.#pool, clock, prefix });
+  }
+
+  async openSecurityState(
+    clock: Clock,
+  ): Promise<{ readonly state: SecurityState; readonly openAgain: () => Promise<SecurityState> }> {
+    await this.#empty();
+    const openAgain = async (): Promise<SecurityState> =>
+      openPostgresSecurityState({ ...securityStateLimits, pool: this.#pool, clock });
+    return { state: await openAgain(), openAgain };
   }
 
   /** Closes the connections, after all that was opened here. */

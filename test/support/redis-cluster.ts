@@ -16,7 +16,18 @@ async function startNode(options: readonly string[], attempts = 5): Promise<Redi
   }
 }
 
+export interface RedisClusterOptions {
+  /**
+   * How long a node may be silent before a replica takes its place. The default is long: on a busy machine a node that
+   * gets no time of the processor is not to be replaced in the middle of a test.
+   */
+  readonly nodeTimeoutMs?: number;
+  /** More options of the configuration of each node. */
+  readonly options?: readonly string[];
+}
+
 export class RedisCluster {
+  /** The masters at first, then a replica of each. */
   readonly nodes: readonly RedisProcess[];
 
   private constructor(nodes: readonly RedisProcess[]) {
@@ -24,8 +35,8 @@ export class RedisCluster {
   }
 
   /** Starts the nodes and waits until they agree. */
-  static async start(): Promise<RedisCluster> {
-    const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'];
+  static async start({ nodeTimeoutMs = 30_000, options: more = [] }: RedisClusterOptions = {}): Promise<RedisCluster> {
+    const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs), ...more];
     const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => startNode(options)));
     const cluster = new RedisCluster(nodes);
     await cluster.#join();
@@ -43,6 +54,68 @@ export class RedisCluster {
       const client = new Redis(node.url);
       await client.call('WAIT', [1, 10_000]);
       client.disconnect();
+    }
+  }
+
+  /** Empties the masters of data and of scripts. */
+  async forget(): Promise<void> {
+    await Promise.all(
+      this.nodes.slice(0, masterCount).map(async ({ url }) => {
+        const client = new Redis(url);
+        await client.flushall();
+        await client.script('FLUSH');
+        client.disconnect();
+      }),
+    );
+  }
+
+  /**
+   * Moves a slot to the next master, key by key.
+   *
+   * @param whenMoving called before each key, and once when the nodes have begun
+   */
+  async moveSlot(slot: number, whenMoving: () => Promise<void> = async () => {}): Promise<void> {
+    const masters = this.nodes.slice(0, masterCount).map(({ url }) => new Redis(url));
+    try {
+      const ids = await Promise.all(masters.map((master) => master.cluster('MYID')));
+      const owned = await Promise.all(
+        masters.map(async (master) => ownsSlot(String(await master.cluster('NODES')), slot)),
+      );
+      const from = owned.indexOf(true);
+      const to = (from + 1) % masterCount;
+      const [source, target] = [masters[from]!, masters[to]!];
+      await target.cluster('SETSLOT', slot, 'IMPORTING', ids[from]!);
+      await source.cluster('SETSLOT', slot, 'MIGRATING', ids[to]!);
+      const keys = async (): Promise<readonly string[]> => source.cluster('GETKEYSINSLOT', slot, 1);
+      for (let [key] = await keys(); key !== undefined; [key] = await keys()) {
+        await whenMoving();
+        await source.migrate('127.0.0.1', this.nodes[to]!.port, key, 0, 10_000);
+      }
+      await whenMoving();
+      for (const master of [target, source, ...masters]) await master.cluster('SETSLOT', slot, 'NODE', ids[to]!);
+    } finally {
+      for (const master of masters) master.disconnect();
+    }
+  }
+
+  /** Lets a replica take the place of its master in good order; resolves when it has. */
+  async failOver(replica: number): Promise<void> {
+    const clients = this.nodes.map(({ url }) => new Redis(url));
+    const client = clients[replica]!;
+    try {
+      // Masters vote for nobody who has not heard of the last failover, and not again for long.
+      const epochs = new Set<string | undefined>();
+      do {
+        epochs.clear();
+        for (const each of clients) {
+          epochs.add(/^cluster_current_epoch:(\d+)/m.exec(await each.cluster('INFO'))?.[1]);
+        }
+      } while (epochs.size > 1);
+      while (!(await client.info('replication')).includes('master_link_status:up')) await client.ping();
+      await client.cluster('FAILOVER');
+      while (!(await client.info('replication')).includes('role:master')) await client.ping();
+    } finally {
+      for (const each of clients) each.disconnect();
     }
   }
 
@@ -77,6 +150,20 @@ export class RedisCluster {
       for (const client of clients) client.disconnect();
     }
   }
+}
+
+/** Whether the node that has described the cluster owns the slot. */
+function ownsSlot(description: string, slot: number): boolean {
+  const own = description.split('\n').find((line) => line.includes('myself')) ?? '';
+  // Behind eight other fields; slots on their way are in brackets.
+  const ranges = own
+    .split(' ')
+    .slice(8)
+    .filter((range) => !range.startsWith('['));
+  return ranges.some((range) => {
+    const [first = NaN, last = first] = range.split('-').map(Number);
+    return slot >= first && slot <= last;
+  });
 }
 
 async function busPort(client: Redis): Promise<string> {

@@ -40,6 +40,8 @@ export async function openDatabase({ setting, openBuiltIn }) {
 
   return {
     database,
+    // Counters of failed logins and the like are no part of transactions.
+    securityState: inner.securityState,
     storage() {
       const storage = inner.storage();
       return { database, reader: storage.reader, writer: (ours) => storage.writer(transactions.get(ours)) };

@@ -58,7 +58,15 @@ export async function* walkEntryPages(
 ): AsyncGenerator<readonly StoredEntry[]> {
   const list = { kind, parent };
   const read = (after: readonly [number] | undefined, limit: number): Promise<Page> =>
-    reader.listAll(list, { filters: [], ids, includeDeleted: true, sort: byTime, after, limit });
+    reader.listAll(list, {
+      filters: [],
+      ids,
+      includeDeleted: true,
+      sort: byTime,
+      after,
+      limit,
+      maxBytes: pageCharacters,
+    });
   let next: Promise<Page> | undefined = read(since === undefined ? undefined : [since], firstPageSize);
   while (next !== undefined) {
     const { entries, more }: Page = await next;

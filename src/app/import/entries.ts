@@ -9,12 +9,13 @@ import {
   type MutableJsonObject,
 } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { isSafeId } from '../../core/objects/object-id.ts';
 import { formatAttributes, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { BrokenAnswer } from './transport.ts';
 
 /** Envelopes of lists and batches lie around what was one body when it was written. */
-const depth = { maxDepth: 520 };
+const limits = { maxDepth: 520, maxValues: Infinity };
 
 /** What is said of an object that cannot be kept here. */
 export interface Unfit {
@@ -31,7 +32,7 @@ export interface Unfit {
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;
   try {
-    value = parseJson(text, depth);
+    value = parseJson(text, limits);
   } catch (error) {
     if (error instanceof JsonSyntaxError && isJson(text)) throw error;
     throw new BrokenAnswer('the answer is no JSON', { cause: error });
@@ -70,6 +71,7 @@ export function readEntry(value: JsonValue): StoredEntry | Unfit {
     return { id, lastModified: Number(lastModified), reason: 'its last_modified is no timestamp that can be kept' };
   }
   if (lastModified < 0) return { id, lastModified, reason: 'its last_modified is negative' };
+  if (!isSafeId(id)) return { id, lastModified, reason: 'its id holds characters that no id here may have' };
   const names = Object.keys(attributes);
   if (getKey(attributes, 'deleted') === true) {
     if (names.length === 1) return { id, lastModified, deleted: true };

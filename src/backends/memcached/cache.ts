@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
-import { BackendUnavailable } from '../../contracts/errors.ts';
+import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { Answer } from './answers.ts';
 import { MemcachedClient, type ClientOptions, type MemcachedHost } from './client.ts';
 
@@ -135,6 +135,7 @@ class MemcachedCache implements CacheBackend {
 
   /** Where a key is. Its name is of one length and of letters that the server takes, whatever the key is made of. */
   #slot(key: string): Slot {
+    requireStorable(key);
     const name = createHash('sha256').update(`coffer\0${this.#prefix}\0${key}`).digest('base64url');
     return new Slot(this.#servers.length === 1 ? this.#servers[0]!.client : this.#choose(name), name);
   }

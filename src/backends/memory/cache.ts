@@ -1,6 +1,7 @@
 // The cache contract in memory: texts with an expiry, the oldest evicted when they become too many.
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
+import { requireStorable } from '../../contracts/errors.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 
 export interface MemoryCacheOptions {
@@ -43,6 +44,7 @@ class MemoryCache implements CacheBackend {
   }
 
   async set(key: string, value: JsonValue, ttlSeconds: number): Promise<void> {
+    requireStorable(key);
     const name = this.#prefix + key;
     const text = formatJson(value);
     const sizeBytes = Buffer.byteLength(name) + Buffer.byteLength(text);

@@ -1,6 +1,7 @@
 // Access-control entries and memberships, with an index for each way they are asked for, and the only code that
 // changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
 import type { Steps } from '../../base/steps.ts';
+import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED } from '../../core/permissions/principals.ts';
@@ -117,6 +118,9 @@ export class GrantTable {
   }
 
   grant(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
+    requireStorable(objectId);
+    requireStorable(permission);
+    requireStorable(principal);
     const grants = this.#grants;
     if (!grant(grants, objectId, permission, principal)) return;
     unit.record(() => revoke(grants, objectId, permission, principal));
@@ -149,6 +153,8 @@ export class GrantTable {
 
   admit(userId: string, principal: string, unit: MemoryUnit): void {
     if (this.principalsOf(userId).has(principal)) return;
+    requireStorable(userId);
+    requireStorable(principal);
     this.#admit(userId, principal);
     unit.record(() => this.#expel(userId, principal));
   }

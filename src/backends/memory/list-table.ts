@@ -1,6 +1,7 @@
 // All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
 // of work it belongs to and can be taken back by it; the indexes always agree with the maps.
 import type { Steps } from '../../base/steps.ts';
+import { requireStorable } from '../../contracts/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
@@ -97,6 +98,8 @@ export class ListTable {
    * @param isFresh there is neither
    */
   put(key: ListKey, object: StoredObject, unit: MemoryUnit, isFresh = false): void {
+    requireStorable(object.id);
+    requireStorable(object.text);
     const list = this.#ensure(key, unit);
     const { live, dead } = list.contents;
     const before = isFresh ? undefined : live.get(object.id);
@@ -149,6 +152,7 @@ export class ListTable {
 
   /** Stores a tombstone of an id that has neither an object nor a tombstone. */
   mark(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
+    requireStorable(tombstone.id);
     const list = this.#ensure(key, unit);
     this.#addDead(list, tombstone);
     unit.record(() => this.#dropDead(list, tombstone));
@@ -194,6 +198,7 @@ export class ListTable {
     const known = this.#find(key);
     if (known !== undefined) return known;
     const { kind, parent } = key;
+    requireStorable(parent);
     let byParent = this.#kinds.get(kind);
     if (byParent === undefined) this.#kinds.set(kind, (byParent = new Map()));
     const version = ++this.#lastVersion;

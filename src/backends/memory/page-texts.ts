@@ -37,11 +37,11 @@ export class PageTexts {
   *#readEntries(list: ObjectList, query: PageQuery): Steps<JoinedEntries> {
     const stretch = nameStretch(query);
     const { kind, parent, contents, version } = list;
-    if (stretch === undefined) return joinPage(yield* selectPage(contents, query));
+    if (stretch === undefined) return joinPage(yield* selectPage(contents, query), query.maxBytes);
     const key = `${kind} ${parent} ${stretch}`;
     const known = this.#kept.get(key);
     if (known?.version === version) return known.page;
-    const page = joinPage(yield* selectPage(contents, query));
+    const page = joinPage(yield* selectPage(contents, query), query.maxBytes);
     this.#kept.set(key, { version, page }, key.length + page.text.length);
     return page;
   }

@@ -2,6 +2,7 @@
 // page; anything else looks at every entry in question and keeps the best. What looks at many goes in steps.
 import { FirstOf } from '../../base/first-of.ts';
 import type { Steps } from '../../base/steps.ts';
+import { fitPage } from '../../core/objects/joined.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
@@ -30,12 +31,12 @@ export function* selectPage(contents: ListContents, query: PageQuery): Steps<Sel
   const found = query.includeDeleted
     ? yield* collect(bothIndexes(contents), query)
     : yield* collect(liveIndexes(contents), query);
-  return cut(found, query.limit);
+  return cut(found, query);
 }
 
 /** One page of the live objects of a list, whatever the query says of tombstones. */
 export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<Selected<StoredObject>> {
-  return cut(yield* collect(liveIndexes(contents), query), query.limit);
+  return cut(yield* collect(liveIndexes(contents), query), query);
 }
 
 /** The live objects selected, newest first. */
@@ -126,6 +127,6 @@ function* visitSelected<T extends StoredEntry>(
   }
 }
 
-function cut<T extends StoredEntry>(found: readonly T[], limit: number): Selected<T> {
-  return { entries: found.slice(0, limit), more: found.length > limit };
+function cut<T extends StoredEntry>(found: readonly T[], { limit, maxBytes }: PageQuery): Selected<T> {
+  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
 }

@@ -1,6 +1,7 @@
 // One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
 // back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
 import type { PoolClient } from 'pg';
+import { isStorableText } from '../../base/json.ts';
 import { isRefusal, isSilence } from './errors.ts';
 
 /** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
@@ -47,13 +48,16 @@ export function quick(name: string, text: string): Statement {
   return { name, text, isQuick: true };
 }
 
+/** What stands for a text that cannot be stored: the server refuses it, and the transaction with it. */
+export const refusedByServer = '\0';
+
 /**
- * Null characters are refused before anything is stored, but an id that is only looked for may hold one. PostgreSQL has
- * no such text; a character that is none stands for it, and nothing is found.
+ * PostgreSQL has no null characters, and lone surrogates would reach it as another character. It is left to the server to
+ * refuse them, as everything that is sent along depends on its answer.
  */
-function storable(value: SqlValue): SqlValue {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFF') : value;
-  if (typeof value === 'object' && value !== null) return value.map((item) => storable(item) as string | number | null);
+function faithful(value: SqlValue): SqlValue {
+  if (typeof value === 'string') return isStorableText(value) ? value : refusedByServer;
+  if (typeof value === 'object' && value !== null) return value.map((item) => faithful(item) as string | number | null);
   return value;
 }
 
@@ -89,7 +93,7 @@ export class Connection {
     try {
       const result = await this.#client.query<(string | null)[]>({
         text,
-        values: values.map(storable),
+        values: values.map(faithful),
         types: asText,
         rowMode: 'array',
         ...(name === undefined || !this.#keepsStatements ? {} : { name }),

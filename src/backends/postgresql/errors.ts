@@ -1,5 +1,5 @@
 // Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
-import { BackendError, BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
@@ -18,6 +18,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['08', { what: 'the connection is broken' }],
   ['25006', { what: 'the server is read-only', remedy: 'name the one that takes writes in the URL, or set readonly' }],
   ['25P03', { what: 'a transaction was idle for too long' }],
+  ['25P04', { what: 'a transaction took too long', remedy: 'transaction_timeout of the server is the limit' }],
   ['26', { what: 'a prepared statement is missing', remedy: pooling, isLasting: true }],
   ['28', { what: 'the server refuses the user or the password', remedy: 'check the URL', isLasting: true }],
   ['3D000', { what: 'the database does not exist', remedy: 'create it, or check the URL', isLasting: true }],
@@ -37,22 +38,45 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     { what: 'the server has no connections left', remedy: 'raise its max_connections, or lower storage_pool_size' },
   ],
   ['54', { what: 'a text is longer than the database can index' }],
+  ['55', { what: 'the server is not in a state to do this' }],
+  [
+    '55000',
+    {
+      what: 'the database takes no connections at the moment',
+      remedy: 'if its maintenance is over, ALTER DATABASE … ALLOW_CONNECTIONS true',
+    },
+  ],
   ['55P03', { what: 'a lock was not given in time', remedy: 'see who holds it in pg_stat_activity' }],
   ['57', { what: 'the server stopped the statement or is going down' }],
   ['57014', { what: 'a statement took too long', remedy: 'postgresql_statement_timeout_seconds is the limit' }],
   ['57P03', { what: 'the server is starting or going down' }],
+  ['57P04', { what: 'the database was dropped', remedy: 'restore it, or check the URL' }],
   ['58', { what: 'the server reports an input/output error' }],
+  ['F0', { what: 'the server cannot use its configuration' }],
   ['XX', { what: 'the server reports an internal error' }],
 ]);
 
-/** Of classes that have a meaning, but nobody's fault than ours. */
+/** Codes of classes that have a meaning, which are mistakes of ours unless they end the session. */
 const mistakes: readonly string[] = ['08P01', '25P01', '25P02', '54001', '54011', '54023'];
 
 /** Lost races: running the unit of work again from its start helps. */
 const conflicts: readonly string[] = ['40001', '40003', '40P01', '23505'];
 
+/** Text that the server has no characters for, such as an escaped null character in JSON. */
+const unstorable: readonly string[] = ['22021', '22P05'];
+
 /** The server ended the session, or told so before it did. */
-const sessionEnds: readonly string[] = ['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P05'];
+const sessionEnds: readonly string[] = [
+  '08000',
+  '08003',
+  '08006',
+  '25P03',
+  '25P04',
+  '57P01',
+  '57P02',
+  '57P04',
+  '57P05',
+];
 const socketErrors: readonly string[] = ['ECONNRESET', 'EPIPE'];
 const lostMessages = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
 
@@ -64,8 +88,13 @@ function codeOf(error: unknown): string | undefined {
 /** Whether the connection went away under a statement, which may well succeed on another one. */
 export function isLostConnection(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== undefined) return sessionEnds.includes(code) || socketErrors.includes(code);
+  if (code !== undefined) return sessionEnds.includes(code) || socketErrors.includes(code) || isFarewell(error, code);
   return error instanceof Error && lostMessages.test(error.message);
+}
+
+/** Whether a pooler ends the session: PgBouncer gives all its reasons the code of a violated protocol. */
+function isFarewell(error: unknown, code: string): boolean {
+  return code === '08P01' && error instanceof Error && 'severity' in error && error.severity === 'FATAL';
 }
 
 /** Whether the error came from the server, in good order, and leaves the connection usable. */
@@ -94,7 +123,9 @@ export function translateError(error: unknown, backend: BackendName): Error {
     return unavailable(backend, describe(error), error);
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
-  const meaning = mistakes.includes(code) ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
+  if (unstorable.includes(code)) return new UnstorableText({ cause: error });
+  const isMistake = mistakes.includes(code) && !isFarewell(error, code);
+  const meaning = isMistake ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
   return meaning === undefined ? error : unavailable(backend, meaning, error);
 }
 

@@ -1,24 +1,38 @@
 // JSON text that `jsonb` can read. Its numbers are exact decimals with at most 16,383 digits after the point, and what
 // goes beyond is only approximated; everything else is as it was sent.
 import { formatJson, type JsonValue } from '../../base/json.ts';
+import { mayHoldExactNumber, replaceNumbers, someNumber } from '../../base/json-text.ts';
+import { refusedByServer } from './connection.ts';
 
 const maxFraction = 16_383;
-// A cheap look first: a long run of digits, or an exponent that may be too far down.
-const mayBeExtreme = /\d{4}\.?\d{12000}|\.\d{16000}|[eE]-\d{4}/;
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** A number with fewer characters is extreme only by its exponent. */
+const fewestChars = 12_000;
+const farDown = /[eE]-\d{4}/;
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The text with its extreme numbers replaced; `undefined` when it holds none, as nearly all. */
+/** The text with its extreme numbers replaced; `undefined` when it holds none, as nearly all. Takes linear time. */
 export function findJsonbText(text: string): string | undefined {
-  if (!mayBeExtreme.test(text)) return undefined;
-  const changed = text.replaceAll(tokens, (token) => (token.startsWith('"') ? token : approximate(token)));
+  if (text.length < fewestChars ? !farDown.test(text) : !mayHoldExactNumber.test(text)) return undefined;
+  if (!someNumber(text, mayBeExtreme)) return undefined;
+  const changed = replaceNumbers(text, (token) => (mayBeExtreme(token) ? approximate(token) : token));
   return changed === text ? undefined : changed;
+}
+
+function mayBeExtreme(token: string): boolean {
+  return token.length >= fewestChars || farDown.test(token);
 }
 
 /** A value of a query as JSON text that `jsonb` can read. */
 export function jsonbText(value: JsonValue): string {
   const text = formatJson(value);
-  return findJsonbText(text) ?? text;
+  return holdsUnstorable(text) ? refusedByServer : (findJsonbText(text) ?? text);
+}
+
+const unstorable = /\\u(?:0000|d[89a-f])/i;
+
+/** Whether JSON text holds an escaped null character or lone surrogate; an escaped backslash begins no escape. */
+function holdsUnstorable(text: string): boolean {
+  return unstorable.test(text) && unstorable.test(text.replaceAll('\\\\', ''));
 }
 
 function approximate(token: string): string {

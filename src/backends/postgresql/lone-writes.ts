@@ -3,7 +3,7 @@
 // commit costs more than a write. Such a transaction waits for no lock, so that it holds up nobody and meets nobody in a
 // circle; a list that somebody else has locked gets a transaction of its own, which waits.
 import type { LoneWrite } from '../../contracts/database.ts';
-import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
+import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
@@ -138,7 +138,8 @@ export class LoneWrites {
     } catch (error) {
       const failure = translateError(error, 'storage');
       // Each of them is done again by itself, so that none fails for the fault of another.
-      const isRolledBack = group.length > 1 && !(failure instanceof BackendError);
+      const isOfOne = !(failure instanceof BackendError) || failure instanceof UnstorableText;
+      const isRolledBack = group.length > 1 && isOfOne;
       const told = isRolledBack ? new TransactionConflict(failure.message, { cause: failure }) : failure;
       for (const { reject } of group) reject(told);
       return [];

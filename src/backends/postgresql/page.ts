@@ -1,6 +1,7 @@
 // One page of a list, or the number of what is selected, as one statement: the clock and the entries come from one
 // snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
 import type { Page } from '../../contracts/storage.ts';
+import { fitPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
 import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
@@ -41,8 +42,8 @@ export function compilePage(
     arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
   const text =
     shape === 'rows'
-      ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data FROM coffer_lists l
-        LEFT JOIN LATERAL ${rows} k ON true WHERE ${isList} ORDER BY ${order}`
+      ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data, k.selected FROM coffer_lists l
+        LEFT JOIN LATERAL ${fittingRows(context, rows, order, query)} k ON true WHERE ${isList} ORDER BY ${order}`
       : `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
         CROSS JOIN LATERAL (SELECT ${shape === 'text' ? pageColumns : joinedColumns} FROM ${rows} k) k WHERE ${isList}`;
   return context.parameters.bind(text);
@@ -66,10 +67,23 @@ function limitOf({ parameters }: SqlContext, query: PageQuery): string {
   return isByIndex(query) ? `(SELECT ${parameters.add(limit, 'bigint')})` : String(limit);
 }
 
+/**
+ * The rows, up to the one whose text does not fit any more, and how many there are in all. The server knows the length of a
+ * text without reading it, so the others are never read.
+ */
+function fittingRows({ parameters }: SqlContext, rows: string, order: string, { maxBytes }: PageQuery): string {
+  if (maxBytes === undefined) return `(SELECT k.*, count(*) OVER () AS selected FROM ${rows} k)`;
+  const bytes = 'coalesce(octet_length(k.data), 0)';
+  const before = `sum(${bytes}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
+  return `(SELECT * FROM (SELECT k.*, count(*) OVER () AS selected, ${before} AS before FROM ${rows} k) k
+    WHERE k.before <= ${parameters.add(maxBytes, 'bigint')})`;
+}
+
 /** Reads the rows of `compilePage`. */
-export function readPageRows(rows: readonly Row[], limit: number): Page {
+export function readPageRows(rows: readonly Row[], { limit, maxBytes }: PageQuery): Page {
   const entries = rows.slice(0, limit).flatMap(entryOf);
-  return { ...readListState(rows[0]), entries, more: rows.length > limit };
+  const selected = Number(rows[0]?.[5] ?? 0);
+  return fitPage({ ...readListState(rows[0]), entries, more: selected > entries.length }, maxBytes);
 }
 
 /** The number of selected entries. */

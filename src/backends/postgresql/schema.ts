@@ -11,7 +11,7 @@ export interface Migration {
 
 /** A set of tables with a version of its own. */
 export interface Component {
-  readonly name: 'database' | 'cache';
+  readonly name: 'database' | 'cache' | 'security';
   /** Add at the end; never change what has been released. */
   readonly migrations: readonly Migration[];
 }
@@ -203,6 +203,55 @@ export const cacheComponent: Component = {
           expires_at double precision NOT NULL
         );
         CREATE INDEX coffer_cache_by_expiry ON coffer_cache (expires_at);
+      `,
+    },
+  ],
+};
+
+/** Security state, in the database of the storage. */
+export const securityComponent: Component = {
+  name: 'security',
+  migrations: [
+    {
+      summary: 'create the tables of security state',
+      sql: `
+        CREATE TABLE coffer_security_state (
+          purpose text COLLATE "C" NOT NULL,
+          key text COLLATE "C" NOT NULL,
+          requester text COLLATE "C",
+          value text COLLATE "C" NOT NULL,
+          -- Milliseconds since 1970 UTC, with fractions.
+          expires_at double precision NOT NULL,
+          PRIMARY KEY (purpose, key)
+        );
+        CREATE INDEX coffer_security_state_by_requester ON coffer_security_state (purpose, requester, expires_at);
+        CREATE INDEX coffer_security_state_by_expiry ON coffer_security_state (purpose, expires_at);
+
+        -- The number of entries per purpose, expired ones included.
+        CREATE TABLE coffer_security_counts (
+          purpose text COLLATE "C" PRIMARY KEY,
+          entries bigint NOT NULL
+        ) WITH (fillfactor = 50);
+        CREATE FUNCTION coffer_security_state_added() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            INSERT INTO coffer_security_counts AS held (purpose, entries)
+              SELECT purpose, count(*) FROM added GROUP BY purpose
+              ON CONFLICT (purpose) DO UPDATE SET entries = held.entries + excluded.entries;
+            RETURN NULL;
+          END
+        $$;
+        CREATE FUNCTION coffer_security_state_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            UPDATE coffer_security_counts AS held SET entries = held.entries - gone.entries
+              FROM (SELECT purpose, count(*) AS entries FROM removed GROUP BY purpose) AS gone
+              WHERE held.purpose = gone.purpose;
+            RETURN NULL;
+          END
+        $$;
+        CREATE TRIGGER coffer_security_state_added AFTER INSERT ON coffer_security_state
+          REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION coffer_security_state_added();
+        CREATE TRIGGER coffer_security_state_removed AFTER DELETE ON coffer_security_state
+          REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION coffer_security_state_removed();
       `,
     },
   ],

@@ -1,6 +1,6 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
@@ -136,7 +136,7 @@ export async function selectPage(
   if (query.limit <= maxTextLimit) {
     const row = await askPage(access, list, compilePage(dialect, list, query, includeDeleted, 'text'), query);
     const page = readPageText(row, query.limit);
-    if (page !== undefined) return page;
+    if (page !== undefined) return fitPage(page, query.maxBytes);
   }
   return selectRows(access, list, query, includeDeleted);
 }
@@ -144,7 +144,7 @@ export async function selectPage(
 /** The same however long it may be. */
 async function selectRows(access: Access, list: ListKey, query: PageQuery, includeDeleted: boolean): Promise<Page> {
   const { text, values } = compilePage(await access.dialect(), list, query, includeDeleted, 'rows');
-  return readPageRows((await access.run(statementOf(list, text, query), values)).rows, query.limit);
+  return readPageRows((await access.run(statementOf(list, text, query), values)).rows, query);
 }
 
 /** The same page as one text, which the server joins. */
@@ -153,9 +153,9 @@ async function selectText(access: Access, list: ListKey, query: PageQuery): Prom
   if (query.limit <= maxTextLimit) {
     const compiled = compilePage(await access.dialect(), list, query, includeDeleted, 'joined');
     const page = readJoinedPage(await askPage(access, list, compiled, query), query.limit);
-    if (page !== undefined) return page;
+    if (page !== undefined && page.text.length * mostBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  return joinPage(await selectRows(access, list, query, includeDeleted));
+  return joinPage(await selectRows(access, list, query, includeDeleted), query.maxBytes);
 }
 
 async function askPage(

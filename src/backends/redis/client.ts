@@ -1,7 +1,7 @@
 // The only file that knows the driver: one connection for a server, or one for each node of a cluster, over which all
 // commands travel pipelined. Nothing waits for longer than the timeout, and nothing is ever sent twice unasked.
 import { Cluster, Redis } from 'ioredis';
-import { BackendUnavailable } from '../../contracts/errors.ts';
+import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { RedisAddress } from '../../settings/redis-url.ts';
 import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';
@@ -30,6 +30,7 @@ export class RedisClient {
   /** Scripts the server has been sent on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
+  #lostNodes = 0;
   /** What went wrong with the connection since the last answer. */
   #trouble: Error | undefined;
 
@@ -39,8 +40,16 @@ export class RedisClient {
     this.#timeoutMs = timeoutSeconds * 1000;
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
+    this.#redis.on('-node', () => this.#lostNodes++);
+    // The driver asks replicas to answer reads. They may be behind, and here only a master may say what there is.
+    this.#redis.on('+node', (node: Redis) => Object.assign(node, { readonly: async () => 'OK' }));
     // Each command reports its own failure; without a listener the driver would print them as well.
     this.#redis.on('error', (error: Error) => this.#noteTrouble(error));
+  }
+
+  /** How many connections to nodes of the cluster have ended. */
+  get lostNodes(): number {
+    return this.#lostNodes;
   }
 
   /** @throws BackendUnavailable when there is no server to talk to */
@@ -55,24 +64,40 @@ export class RedisClient {
     }
   }
 
-  /** One command. The keys must belong to one slot. */
-  call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+  /** One command, of one key: those of several would meet keys of other slots. */
+  async call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    requireStorableArguments(args);
     return this.#send(backend, () => this.#redis.call(command, [...args]));
   }
 
   /** A command that only reads: it is sent again when the connection breaks under it. */
   async read(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
+    requireStorableArguments(args);
     return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
   }
 
-  /** A script. Commands sent before are executed before it, and those sent later after it. */
-  run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    return this.#send(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
+  /** A script. On a server, commands sent before are executed before it, and those sent later after it. */
+  async run(
+    backend: BackendName,
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
+    requireStorableArguments(keys);
+    requireStorableArguments(args);
+    return this.#send(backend, () => this.#evaluate(script, keys, args));
   }
 
   /** A script that only reads: it is sent again when the connection breaks under it. */
-  query(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    return this.#sendTwice(backend, () => this.#evaluate(script, [...keys, ...args], keys.length));
+  async query(
+    backend: BackendName,
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
+    requireStorableArguments(keys);
+    requireStorableArguments(args);
+    return this.#sendTwice(backend, () => this.#evaluate(script, keys, args));
   }
 
   /** Deletes every key that starts with the prefix, a few at a time. */
@@ -100,18 +125,20 @@ export class RedisClient {
   }
 
   /** The text of a script travels once per connection, its hash from then on. */
-  async #evaluate(script: Script, args: readonly Argument[], keyCount: number): Promise<unknown> {
+  async #evaluate(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    requireOneSlot(keys);
     // As an array, because a call cannot take as many arguments as a large unit of work makes.
-    const evaluate = (): Promise<unknown> => this.#redis.call('EVAL', [script.source, keyCount, ...args]);
+    const call = (command: 'EVAL' | 'EVALSHA', text: string): Promise<unknown> =>
+      this.#redis.call(command, [text, keys.length, ...keys, ...args]);
     if (!this.#known.has(script) && !this.isCluster) {
       this.#known.add(script);
-      return evaluate();
+      return call('EVAL', script.source);
     }
     try {
-      return await this.#redis.call('EVALSHA', [script.hash, keyCount, ...args]);
+      return await call('EVALSHA', script.hash);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return evaluate();
+      return call('EVAL', script.source);
     }
   }
 
@@ -120,7 +147,7 @@ export class RedisClient {
     if (isWaiting) this.#admit(backend);
     try {
       const before = this.#trouble;
-      const answer = await command();
+      const answer = await (this.isCluster ? this.#within(command()) : command());
       // What went wrong meanwhile went wrong after this command.
       if (this.#trouble === before) this.#trouble = undefined;
       return answer;
@@ -145,6 +172,19 @@ export class RedisClient {
     }
   }
 
+  /** The driver limits the time of a command on one node, and not how long it looks for a node that takes it. */
+  async #within<T>(answer: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('Command timed out')), this.#timeoutMs);
+    });
+    try {
+      return await Promise.race([answer, tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   #noteTrouble(error: Error): void {
     if (!isFarewell(this.#trouble) || !isMereEnd(error)) this.#trouble = error;
   }
@@ -155,6 +195,30 @@ export class RedisClient {
     }
     this.#waiting++;
   }
+}
+
+/**
+ * Refuses what would be another key or value on the server, where lone surrogates become U+FFFD, or on other backends.
+ *
+ * @throws UnstorableText before anything is sent
+ */
+function requireStorableArguments(args: readonly Argument[]): void {
+  for (const argument of args) if (typeof argument === 'string') requireStorable(argument);
+}
+
+/**
+ * A cluster sends a script where the first key lies, and nothing but its keys says what else it touches.
+ *
+ * @throws Error when the keys do not all carry the hash tag of the first
+ */
+export function requireOneSlot(keys: readonly string[]): void {
+  const [first, ...others] = keys;
+  if (first === undefined) throw new Error('a script needs a key');
+  if (others.length === 0) return;
+  const tag = first.startsWith('{') ? first.slice(0, first.indexOf('}') + 1) : '';
+  // Between the braces of an empty tag the server finds nothing, and takes the whole key.
+  const isOneSlot = tag.length > 2 && others.every((key) => key.startsWith(tag));
+  if (!isOneSlot) throw new Error('the keys of a script do not belong to one slot');
 }
 
 /** The driver puts the command with its arguments beside an error, but neither data nor passwords belong into a log. */

@@ -2,13 +2,14 @@
 // before anything is written anywhere, then the slots are written one after the other. What lies below one parent becomes
 // visible in one step; several parents do so in an order that never shows a child without its parent.
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
 import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
 import { planMemberships, type Membership } from './membership-plan.ts';
 import type { EntryChange } from './permission-log.ts';
-import { listWrites, localEntryWrites, principalsIn, registration, type Program } from './program.ts';
+import { listWrites, localEntryWrites, principalsIn, type Program } from './program.ts';
 import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts';
-import { TaggedProgram } from './tagged-program.ts';
+import { TaggedProgram, type SlotProgram } from './tagged-program.ts';
 import type { UnitContents } from './unit.ts';
 
 /** How long lists are held for the commit; after that the version check alone protects them. */
@@ -17,14 +18,18 @@ const holdMs = '5000';
 const maxAnnounced = 100_000;
 
 /** Runs operations in one slot; answers whether they were done, or found a conflict and did nothing. */
-export type Execute = (tag: string, program: Program, version: string) => Promise<boolean>;
+export type Execute = (program: SlotProgram, version: string) => Promise<boolean>;
+
+/** A command that adds a name to a registry or an index, and changes nothing when it is there. */
+type Announcement = readonly [command: 'SADD' | 'ZADD', key: string, ...args: (string | number)[]];
 
 export class ClusterCommit {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #execute: Execute;
-  /** Announcements made; they hold for ever. */
+  /** Announcements made since the client lost a node; they hold for ever. */
   readonly #announced = new Set<string>();
+  #lostNodes = 0;
 
   constructor(client: RedisClient, keys: Keys, execute: Execute) {
     this.#client = client;
@@ -37,7 +42,7 @@ export class ClusterCommit {
    * cannot be said how much was written
    */
   async run(contents: UnitContents, version: string): Promise<void> {
-    await this.#announce(contents, version);
+    await this.#announce(contents);
     const writes = await this.#planWrites(contents);
     const memberships = await planMemberships(this.#client, this.#keys, contents.permissions.memberships);
     const isLone = writes.tags.length <= 1 && memberships.length === 0;
@@ -56,58 +61,77 @@ export class ClusterCommit {
   }
 
   /** Makes findable what is about to be written. */
-  async #announce({ drafts, permissions }: UnitContents, version: string): Promise<void> {
+  async #announce({ drafts, permissions }: UnitContents): Promise<void> {
     const keys = this.#keys;
-    const program = new TaggedProgram();
-    const fresh: string[] = [];
-    const note = (tag: string, operation: Program): void => {
-      const text = operation.join('\0');
-      if (this.#announced.has(text)) return;
-      fresh.push(text);
-      program.add(tag, operation);
+    const fresh = new Map<string, Announcement>();
+    const note = (...announcement: Announcement): void => {
+      const text = announcement.join('\0');
+      if (!this.#announced.has(text)) fresh.set(text, announcement);
     };
-    for (const draft of drafts)
-      if (draft.isDirty && draft.isNew) note(keys.shard(draft.list.parent), registration(draft, keys));
+    for (const { list, isDirty, isNew } of drafts) {
+      if (!isDirty || !isNew) continue;
+      const shard = keys.shard(list.parent);
+      note('SADD', `${shard}kinds`, list.kind);
+      note('ZADD', `${shard}k:${list.kind}`, 0, escapeTag(list.parent));
+    }
     for (const change of permissions.entries) {
       if (change.kind !== 'grant' && change.kind !== 'replace') continue;
       const parent = parentOf(change.objectId);
+      const place = escapeTag(parent);
       for (const principal of principalsIn(change)) {
-        note(keys.shard(parent), ['announce', keys.shard(parent), escapeTag(parent)]);
-        note(keys.principal(principal), ['announcePrincipal', principal, escapeTag(parent)]);
+        note('ZADD', `${keys.shard(parent)}e`, 0, place);
+        note('SADD', keys.places(principal), place);
       }
     }
     for (const change of permissions.memberships) {
       if (change.kind !== 'admit') continue;
-      const shard = keys.shard(change.principal);
-      note(shard, ['hold', shard, change.principal]);
-      note(keys.principal(change.principal), ['join', change.principal, change.userId]);
+      note('ZADD', `${keys.shard(change.principal)}h`, 0, change.principal);
+      note('SADD', keys.members(change.principal), change.userId);
     }
-    await Promise.all(program.tags.map((tag) => this.#execute(tag, program.of(tag), version)));
-    if (this.#announced.size > maxAnnounced) this.#announced.clear();
-    for (const text of fresh) this.#announced.add(text);
+    const commands = Array.from(fresh.values(), ([command, key, ...args]) =>
+      this.#client.call('storage', command, key, ...args),
+    );
+    const lostNodes = this.#client.lostNodes;
+    await Promise.all(commands);
+    // A node that went away may not have passed on to its replica what was announced.
+    if (lostNodes !== this.#lostNodes || this.#announced.size > maxAnnounced) this.#announced.clear();
+    this.#lostNodes = lostNodes;
+    for (const text of fresh.keys()) this.#announced.add(text);
   }
 
   /** All writes to lists and entries. */
   async #planWrites({ drafts, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
     const keys = this.#keys;
     const program = new TaggedProgram();
-    if (isFlushed) for (const [tag, kind] of await this.#listsBelow(undefined)) program.add(tag, ['drop', tag, kind]);
-    const drafted = new Set(drafts.map(({ list }) => `${keys.tag(list.parent)}\0${list.kind}`));
-    for (const uri of cascades) {
-      for (const [tag, kind] of await this.#listsBelow(uri)) {
-        if (!drafted.has(`${tag}\0${kind}`)) program.add(tag, ['empty', tag, kind]);
+    const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
+      for (const list of lists) {
+        const tag = keys.tag(list.parent);
+        program.add(tag, [operation, tag, list.kind], keys.list(list));
       }
+    };
+    if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
+    const drafted = new Set(drafts.map(({ list }) => keys.meta(list)));
+    for (const uri of cascades) {
+      const lists = await this.#listsBelow(uri);
+      addAll(
+        'empty',
+        lists.filter((list) => !drafted.has(keys.meta(list))),
+      );
     }
-    for (const draft of drafts) if (draft.isDirty) program.add(keys.tag(draft.list.parent), listWrites(draft, keys));
+    for (const draft of drafts) {
+      const { list, isDirty } = draft;
+      if (isDirty) program.add(keys.tag(list.parent), listWrites(draft, keys), keys.list(list));
+    }
     for (const change of permissions.entries) await this.#planEntries(change, program);
     return program;
   }
 
   async #planEntries(change: EntryChange, program: TaggedProgram): Promise<void> {
     const keys = this.#keys;
-    const clear = (place: string, prefix: string): void => {
-      program.add(keys.tag(unescapeTag(place)), ['clearPlace', place, prefix]);
+    const add = (parent: string, operation: Program): void => {
+      program.add(keys.tag(parent), operation, [keys.entries(parent), keys.granted(parent)]);
     };
+    const clear = (place: string, prefix: string): void => add(unescapeTag(place), ['clearPlace', place, prefix]);
     switch (change.kind) {
       case 'clearBelow': {
         const above = dirname(change.uri);
@@ -120,30 +144,28 @@ export class ClusterCommit {
       }
       case 'withdraw': {
         const places = (await this.#client.read('permission', 'SMEMBERS', keys.places(change.principal))) as string[];
-        for (const place of places) {
-          program.add(keys.tag(unescapeTag(place)), ['withdrawIn', place, change.principal]);
-        }
+        for (const place of places) add(unescapeTag(place), ['withdrawIn', place, change.principal]);
         return;
       }
       case 'clearAll':
         for (const place of await membersWithPrefix(this.#client, keys, 'e', '')) clear(place, '');
         return;
       default:
-        program.add(keys.tag(parentOf(change.objectId)), localEntryWrites(change));
+        add(parentOf(change.objectId), localEntryWrites(change));
     }
   }
 
-  /** Tag and kind of the lists whose parent is the URI or below it, or of all lists. */
-  async #listsBelow(uri: string | undefined): Promise<readonly (readonly [tag: string, kind: string])[]> {
+  /** The lists whose parent is the URI or below it, or all lists. */
+  async #listsBelow(uri: string | undefined): Promise<readonly ListKey[]> {
     const keys = this.#keys;
     const shards = uri === undefined ? keys.shards : keys.shardsOf(`${uri}/`);
-    const found: [string, string][] = [];
+    const found: ListKey[] = [];
     for (const kind of await registeredKinds(this.#client, shards)) {
       const places =
         uri === undefined
           ? await membersWithPrefix(this.#client, keys, `k:${kind}`, '')
           : await placesBelow(this.#client, keys, `k:${kind}`, uri);
-      for (const place of places) found.push([keys.tag(unescapeTag(place)), kind]);
+      for (const place of places) found.push({ kind, parent: unescapeTag(place) });
     }
     return found;
   }
@@ -154,17 +176,21 @@ export class ClusterCommit {
     const program = new TaggedProgram();
     for (const { list, version } of isFlushed ? [] : drafts) {
       const [lease] = keys.lease(list);
-      program.add(keys.tag(list.parent), ['version', keys.meta(list), lease, version]);
-      if (!isLone) program.add(keys.tag(list.parent), ['lease', lease, holdMs]);
+      const meta = keys.meta(list);
+      const hold = isLone ? [] : ['lease', lease, holdMs];
+      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...hold], [meta, lease]);
     }
-    for (const { list, id } of held) program.add(keys.tag(list.parent), ['exists', keys.list(list)[1], id]);
+    for (const { list, id } of held) {
+      const [, objects] = keys.list(list);
+      program.add(keys.tag(list.parent), ['exists', objects, id], [objects]);
+    }
     return program;
   }
 
   /** @param own slot that verifies and writes in one step, later */
   async #verify(relied: TaggedProgram, own: string | undefined, version: string): Promise<void> {
     const others = relied.tags.filter((tag) => tag !== own);
-    const held = await Promise.all(others.map((tag) => this.#execute(tag, relied.of(tag), version)));
+    const held = await Promise.all(others.map((tag) => this.#execute(relied.of(tag), version)));
     if (held.includes(false)) throw new TransactionConflict('another process has changed what the unit relies on');
   }
 
@@ -180,8 +206,11 @@ export class ClusterCommit {
       const done = await Promise.all(
         level.map((tag) => {
           const own = drafts.filter(({ list }) => this.#keys.tag(list.parent) === tag);
-          const release = own.flatMap(({ list }) => ['release', this.#keys.lease(list)[0]]);
-          return this.#execute(tag, [...relied.of(tag), 'probe', `${tag}!`, ...writes.of(tag), ...release], version);
+          const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
+          const release = leases.flatMap((lease) => ['release', lease]);
+          const [before, after] = [relied.of(tag), writes.of(tag)];
+          const operations = before.operations.concat(after.operations, release);
+          return this.#execute({ operations, keys: [...before.keys, ...after.keys, ...leases] }, version);
         }),
       );
       if (done.includes(false)) {
@@ -197,9 +226,10 @@ export class ClusterCommit {
     for (const each of memberships) {
       if (each.isMember !== isMember) continue;
       const { userId, principal } = each;
-      program.add(this.#keys.principal(userId), [isMember ? 'admit' : 'expel', userId, principal]);
+      const operation = [isMember ? 'admit' : 'expel', userId, principal];
+      program.add(this.#keys.principal(userId), operation, [this.#keys.memberships(userId)]);
     }
-    await Promise.all(program.tags.map((tag) => this.#execute(tag, program.of(tag), version)));
+    await Promise.all(program.tags.map((tag) => this.#execute(program.of(tag), version)));
   }
 }
 

@@ -13,6 +13,7 @@ import type { ListDraft } from './list-draft.ts';
 import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere } from './program.ts';
 import { pendingSteps } from './schema.ts';
+import type { SlotProgram } from './tagged-program.ts';
 import { Turns } from './turns.ts';
 import { Waits } from './waits.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
@@ -105,7 +106,8 @@ export class RedisDatabase implements Database, UnitHost {
     for (const { list, isLeased } of drafts) {
       if (!isLeased && !isHeld) continue;
       // A lease that cannot be given back ends by itself.
-      this.#execute(this.keys.tag(list.parent), ['release', this.keys.lease(list)[0]], '').catch(() => {});
+      const [lease] = this.keys.lease(list);
+      this.#execute({ operations: ['release', lease], keys: [lease] }, '').catch(() => {});
     }
   }
 
@@ -126,21 +128,17 @@ export class RedisDatabase implements Database, UnitHost {
   /** One script for everything: the server holds every slot. */
   async #commitEverywhere(contents: UnitContents): Promise<void> {
     const { keys } = this;
-    const program = [
-      ...verifications(contents, keys),
-      'probe',
-      `${keys.schema()}!`,
-      ...writesEverywhere(contents, keys),
-    ];
-    const done = await this.#execute(keys.shards[0]!, program, this.#nextVersion());
+    const probed = `${keys.schema()}!`;
+    const operations = verifications(contents, keys).concat('probe', probed, writesEverywhere(contents, keys));
+    const done = await this.#execute({ operations, keys: [probed] }, this.#nextVersion());
     if (!done) throw new TransactionConflict('another process has changed the same list');
   }
 
   /** Runs operations of the commit script; answers whether they were done, or found a conflict and did nothing. */
-  async #execute(tag: string, program: readonly string[], version: string): Promise<boolean> {
+  async #execute({ operations, keys }: SlotProgram, version: string): Promise<boolean> {
     const everywhere = this.client.isCluster ? '0' : '1';
-    const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...program];
-    return (await this.client.run('storage', commitScript, [`${tag}!`], args)) === 'done';
+    const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...operations];
+    return (await this.client.run('storage', commitScript, keys, args)) === 'done';
   }
 
   #nextVersion(): string {

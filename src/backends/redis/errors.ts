@@ -18,6 +18,8 @@ const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string]
   [/MASTERDOWN /, 'the server has lost its master'],
   [/CLUSTERDOWN /, 'the cluster is down'],
   [/TRYAGAIN /, 'the cluster is moving the data'],
+  // The node has lost the slot, or sees too few others, since it began with the script.
+  [/Script attempted to (?:access a non local key|execute)/, 'the cluster is moving the data'],
   [credentials, 'the server refuses the credentials', 'check the URL'],
   [fullHouse, 'the server has no connection left', 'raise its maxclients'],
   [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not answer in time'],

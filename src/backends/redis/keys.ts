@@ -45,9 +45,9 @@ export class Keys {
     return `${this.tag(parent)}e`;
   }
 
-  /** Set of the ids of the parent's objects with an entry that holds the principal. */
-  granted(parent: string, principal: string): string {
-    return `${this.tag(parent)}g:${principal}`;
+  /** Sorted set with one text for each principal in the entries of each object of a parent: see `grantsOf`. */
+  granted(parent: string): string {
+    return `${this.tag(parent)}g`;
   }
 
   /** Hash tag of a principal, or a user. */
@@ -75,6 +75,11 @@ export class Keys {
     return `{${this.root}~0}schema`;
   }
 
+  /** A key of the security state, all of which lies in one slot. */
+  security(name: string): string {
+    return `{${this.root}~security}${name}`;
+  }
+
   /** Tag of the registry that knows a parent, or a principal. */
   shard(text: string): string {
     const end = endOfBucket(text);
@@ -95,6 +100,19 @@ export function escapeTag(text: string): string {
 /** The text behind `escapeTag`. */
 export function unescapeTag(text: string): string {
   return text.replaceAll('|b', '}').replaceAll('|a', '|');
+}
+
+/**
+ * What the members of a set of grants begin with that belong to a principal; the object id follows. A zero byte ends the
+ * principal, so no principal begins another one's members.
+ */
+export function grantsOf(principal: string): string {
+  return `${principal.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001')}\0`;
+}
+
+/** The members that begin with `grantsOf` of a principal, as `ZRANGEBYLEX` wants them. */
+export function rangeOfGrants(grants: string): readonly [low: string, high: string] {
+  return [`[${grants}`, `(${grants.slice(0, -1)}\u0001`];
 }
 
 /** The parent of the list that an object id lies in: `/buckets/a` for `/buckets/a/groups/g`. */

@@ -1,5 +1,6 @@
 // What a unit of work has changed in one list, laid over the list as it was when the unit took its turn. Nothing of it is
 // on the server before the commit, which verifies that the list still has the version the draft began with.
+import { requireStorable } from '../../contracts/errors.ts';
 import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListCounts, Part } from './list-reads.ts';
@@ -28,6 +29,7 @@ export class ListDraft {
   readonly #known = new Map<string, StoredEntry | undefined>();
 
   constructor(list: ListKey, { clock, version, horizon, liveCount, deadCount }: ListCounts, isLeased = false) {
+    requireStorable(list.parent);
     this.list = list;
     this.clock = clock;
     this.version = version;
@@ -67,6 +69,8 @@ export class ListDraft {
 
   /** Puts an entry, or nothing, in the place of what an id had. The draft must know the id. */
   put(id: string, entry: StoredEntry | undefined): void {
+    requireStorable(id);
+    if (entry !== undefined && !isTombstone(entry)) requireStorable(entry.text);
     this.isDirty = true;
     this.#count(this.find(id), -1);
     this.#count(entry, 1);

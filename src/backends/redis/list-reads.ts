@@ -22,6 +22,8 @@ export interface ListState {
 export interface ListRange extends ListState {
   /** In order, no more than asked for. */
   readonly entries: readonly StoredEntry[];
+  /** Whether more entries of the range may follow. */
+  readonly more: boolean;
 }
 
 /** The same, and how much there is in the list. */
@@ -45,7 +47,7 @@ end
 local live = ARGV[1] ~= 'dead' and walk(KEYS[3]) or {}
 local dead = ARGV[1] ~= 'live' and walk(KEYS[4]) or {}
 local limit, down = tonumber(ARGV[5]), ARGV[2] == '1'
-local ids, scores, alive, wanted = {}, {}, {}, {}
+local ids, scores, alive = {}, {}, {}
 local a, b = 1, 1
 while #ids < limit and (live[a] or dead[b]) do
   local take = not dead[b]
@@ -55,41 +57,42 @@ while #ids < limit and (live[a] or dead[b]) do
   local n = #ids + 1
   if take then
     ids[n], scores[n], alive[n] = live[a], live[a + 1], true
-    wanted[#wanted + 1] = live[a]
     a = a + 2
   else
     ids[n], scores[n], alive[n] = dead[b], dead[b + 1], false
     b = b + 2
   end
 end
-local texts = {}
-for first = 1, #wanted, 1000 do
-  local found = redis.call('HMGET', KEYS[2], unpack(wanted, first, math.min(first + 999, #wanted)))
-  for _, text in ipairs(found) do texts[#texts + 1] = text end
-end
-local rows, next = {}, 1
+local rows, bytes, most = {}, 0, tonumber(ARGV[6])
 for n = 1, #ids do
   local text = false
   if alive[n] then
-    text = texts[next]
-    next = next + 1
+    text = redis.call('HGET', KEYS[2], ids[n])
+    bytes = bytes + #text
   end
   rows[#rows + 1] = ids[n]
   rows[#rows + 1] = scores[n]
   rows[#rows + 1] = text
+  if bytes > most then break end
 end
 local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-return { state[1], state[2], state[3], rows }
+return { state[1], state[2], state[3], rows, #ids }
 `);
+
+/** A script stops reading texts beyond this, whatever they are read for, and is run again for the rest. */
+export const mostReplyBytes = 8_000_000;
 
 /** What the head scripts have in common: what the hash says, the numbers of objects and of tombstones, and what there is of each id. */
 const readHead = `
-local function readHead(ids, first)
-  local rows = {}
+local function readHead(ids, first, most)
+  local rows, bytes = {}, 0
   for n = first, #ids do
+    local text = redis.call('HGET', KEYS[2], ids[n])
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[3], ids[n])
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
-    rows[#rows + 1] = redis.call('HGET', KEYS[2], ids[n])
+    rows[#rows + 1] = text
+    if text then bytes = bytes + #text end
+    if bytes > most then break end
   end
   local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
   return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]), rows }
@@ -97,7 +100,7 @@ end
 `;
 
 const headScript = script(`${readHead}
-return readHead(ARGV, 1)
+return readHead(ARGV, 2, tonumber(ARGV[1]))
 `);
 
 /**
@@ -114,7 +117,7 @@ if ARGV[2] ~= '0' then
   redis.call('SET', KEYS[5], ARGV[1], 'PX', ARGV[2])
   if next == ARGV[1] then redis.call('DEL', KEYS[6]) end
 end
-return readHead(ARGV, 4)
+return readHead(ARGV, 4, math.huge)
 `);
 
 /** How long a process keeps others from a list at most, should it never come to the commit. */
@@ -169,19 +172,26 @@ export class ListReads {
     list: ListKey,
     part: Part,
     { low, high }: TimestampRange,
-    options: { readonly isDescending: boolean; readonly limit: number },
+    { isDescending, limit }: { readonly isDescending: boolean; readonly limit: number },
   ): Promise<ListRange> {
-    const args = [part, options.isDescending ? '1' : '0', formatBound(low), formatBound(high), options.limit];
+    const args = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit, mostReplyBytes];
     const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[3] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
-    return { ...stateOf(reply), entries };
+    const selected = Number(reply[4]);
+    return { ...stateOf(reply), entries, more: entries.length < selected || selected === limit };
   }
 
-  /** The clock of a list, the number of its objects, and some of its entries. */
+  /**
+   * The clock of a list, the number of its objects, and some of its entries: those of all ids, or of the first ones when
+   * their texts are long.
+   */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
-    return headOf((await this.#client.query('storage', headScript, this.#keys.list(list), ids)) as Reply, ids);
+    const args = [mostReplyBytes, ...ids];
+    const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;
+    const rows = reply[5] as readonly unknown[];
+    return headOf(reply, ids.slice(0, rows.length / 3));
   }
 
   /** The same, unless another process than the marked one holds the list; with `takes` this one holds it from now on. */

@@ -51,7 +51,7 @@ export class ListView {
     while (low <= high) {
       const read = await this.#reads.range(this.list, part, { low, high }, { isDescending, limit: size });
       this.#verify(read);
-      const last = read.entries.length < size ? undefined : read.entries.at(-1)!.lastModified;
+      const last = read.more ? read.entries.at(-1)?.lastModified : undefined;
       const passed = changes.slice(next).filter((entry) => last === undefined || isBefore(entry, last, isDescending));
       next += passed.length;
       yield this.#merge(read.entries, passed, isDescending);
@@ -65,13 +65,13 @@ export class ListView {
   async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
     const unknown = ids.filter((id) => this.#draft?.knows(id) !== true);
     const read = new Map<string, StoredEntry | undefined>();
-    for (let first = 0; first < unknown.length; first += idChunk) {
-      const some = unknown.slice(first, first + idChunk);
-      const head = await this.#reads.head(this.list, some);
+    for (let first = 0; first < unknown.length;) {
+      const head = await this.#reads.head(this.list, unknown.slice(first, first + idChunk));
       this.#verify(head);
-      for (const [index, id] of some.entries()) {
-        this.#draft?.learn(id, head.entries[index]);
-        read.set(id, head.entries[index]);
+      for (const entry of head.entries) {
+        const id = unknown[first++]!;
+        this.#draft?.learn(id, entry);
+        read.set(id, entry);
       }
     }
     const found = ids.map((id) => (this.#draft === undefined ? read.get(id) : this.#draft.find(id)));

@@ -4,11 +4,12 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 
 export type EntryChange =
   | {
-      readonly kind: 'grant' | 'revoke';
+      readonly kind: 'grant';
       readonly objectId: string;
       readonly permission: string;
-      readonly principal: string;
+      readonly principals: readonly string[];
     }
+  | { readonly kind: 'revoke'; readonly objectId: string; readonly permission: string; readonly principal: string }
   | { readonly kind: 'replace'; readonly objectId: string; readonly permissions: ObjectPermissions }
   | { readonly kind: 'clear'; readonly objectId: string }
   | { readonly kind: 'clearBelow'; readonly uri: string }
@@ -89,12 +90,13 @@ export function parseEntries(text: string | null | undefined): Entries {
 
 function applyChange(change: EntryChange, objectId: string, entries: Map<string, Set<string>>): void {
   switch (change.kind) {
-    case 'grant':
+    case 'grant': {
       if (change.objectId !== objectId) return;
-      if (!entries.get(change.permission)?.add(change.principal)) {
-        entries.set(change.permission, new Set([change.principal]));
-      }
+      const known = entries.get(change.permission) ?? new Set();
+      for (const principal of change.principals) known.add(principal);
+      entries.set(change.permission, known);
       return;
+    }
     case 'revoke':
       if (change.objectId === objectId) entries.get(change.permission)?.delete(change.principal);
       return;

@@ -1,5 +1,5 @@
 // The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
-// object; sets by principal lead from principals to objects.
+// object; sorted sets of grants lead from principals to objects.
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -11,7 +11,7 @@ import type {
 } from '../../contracts/permission.ts';
 import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import type { RedisClient } from './client.ts';
-import { parentOf, unescapeTag, type Keys } from './keys.ts';
+import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
 import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
 import { PermissionWalk } from './permission-walk.ts';
 
@@ -169,12 +169,20 @@ export class RedisPermissionReader implements PermissionReader {
     return (await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[];
   }
 
+  /** The ids of a parent's objects whose entries hold the principal. */
+  async #grantedIn(parent: string, principal: string): Promise<readonly string[]> {
+    const grants = grantsOf(principal);
+    const key = this.#keys.granted(parent);
+    const members = await this.#client.read('permission', 'ZRANGEBYLEX', key, ...rangeOfGrants(grants));
+    return (members as readonly string[]).map((member) => member.slice(grants.length));
+  }
+
   /** Objects that the principals may have been granted something on, as the server knows them. */
   async #candidates(principals: readonly string[], wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
     if (wanted?.length === 0) return [];
     const found = principals.map(async (principal) => {
       const parents = await this.#parentsOf(principal, wanted);
-      const ids = await Promise.all(parents.map((parent) => this.#members(this.#keys.granted(parent, principal))));
+      const ids = await Promise.all(parents.map((parent) => this.#grantedIn(parent, principal)));
       return ids.flat();
     });
     const ids = (await Promise.all(found)).flat();

@@ -1,4 +1,5 @@
 // The writing half of the permission contract: every call is noted in the unit of work and applied at its commit.
+import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
@@ -31,7 +32,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   }
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#note({ kind: 'grant', objectId, permission, principal });
+    this.#note({ kind: 'grant', objectId, permission, principals: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
@@ -47,7 +48,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   ): Promise<void> {
     for (const { objectId, permissions } of entries) {
       for (const [permission, principals] of Object.entries(permissions)) {
-        for (const principal of principals) this.#note({ kind: 'grant', objectId, permission, principal });
+        if (principals.length > 0) this.#note({ kind: 'grant', objectId, permission, principals });
       }
     }
   }
@@ -78,11 +79,20 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     return this.#unit.permissions;
   }
 
+  /** Texts are checked as they come: a commit may take several steps, of which none may be refused. */
   #note(change: EntryChange): void {
+    for (const text of textsIn(change)) requireStorable(text);
     this.log().entries.push(change);
   }
 
   #noteMembership(change: MembershipChange): void {
+    for (const text of Object.values(change)) requireStorable(text);
     this.log().memberships.push(change);
   }
+}
+
+function textsIn(change: EntryChange): readonly string[] {
+  if (change.kind !== 'replace') return Object.values(change).flat();
+  const { objectId, permissions } = change;
+  return [objectId, ...Object.keys(permissions), ...Object.values(permissions).flat()];
 }

@@ -24,15 +24,18 @@ export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (isFlushed) program.push('dropAll', ...counted(keys.shards));
   for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
+  // One by one: a call cannot take as many arguments as a large list or a long entry makes.
+  const add = (operations: Program): void => {
+    for (const argument of operations) program.push(argument);
+  };
   for (const draft of drafts) {
     if (!draft.isDirty) continue;
-    program.push(...registration(draft, keys));
-    // One by one: a call cannot take as many arguments as a large list makes.
-    for (const argument of listWrites(draft, keys)) program.push(argument);
+    add(registration(draft, keys));
+    add(listWrites(draft, keys));
   }
-  for (const change of permissions.entries) program.push(...entryWrites(change, keys));
-  for (const change of permissions.memberships) program.push(...membershipWrites(change, keys));
-  program.push(...releases(drafts, keys));
+  for (const change of permissions.entries) add(entryWrites(change, keys));
+  for (const change of permissions.memberships) add(membershipWrites(change, keys));
+  add(releases(drafts, keys));
   return program;
 }
 
@@ -42,7 +45,7 @@ export function releases(drafts: readonly ListDraft[], keys: Keys): Program {
 }
 
 /** Makes a new list known, before or with its first write. */
-export function registration({ list, isNew }: ListDraft, keys: Keys): Program {
+function registration({ list, isNew }: ListDraft, keys: Keys): Program {
   return isNew ? ['register', keys.shard(list.parent), list.kind, escapeTag(list.parent)] : [];
 }
 
@@ -85,7 +88,7 @@ function entryWrites(change: EntryChange, keys: Keys): Program {
 type ObjectChange = Extract<EntryChange, { readonly objectId: string }>;
 
 /** A place and the principals in it are findable before there is anything to find. */
-export function announcements(change: ObjectChange, keys: Keys): Program {
+function announcements(change: ObjectChange, keys: Keys): Program {
   const principals = principalsIn(change);
   if (principals.length === 0) return [];
   const parent = parentOf(change.objectId);
@@ -96,19 +99,26 @@ export function announcements(change: ObjectChange, keys: Keys): Program {
 
 /** The principals that a change adds to an entry. */
 export function principalsIn(change: ObjectChange): readonly string[] {
-  if (change.kind === 'grant') return [change.principal];
+  if (change.kind === 'grant') return change.principals;
   return change.kind === 'replace' ? [...new Set(Object.values(change.permissions).flat())] : [];
 }
 
 /** A change of one object, for the slot of its parent. */
 export function localEntryWrites(change: ObjectChange): Program {
-  const { kind, objectId } = change;
-  const target = [kind, escapeTag(parentOf(objectId)), objectId];
-  if (kind === 'clear') return target;
-  if (kind !== 'replace') return [...target, change.permission, change.principal];
-  const entries = Object.entries(change.permissions);
-  const args = entries.flatMap(([permission, principals]) => [permission, ...counted([...new Set(principals)])]);
-  return [...target, String(entries.length), ...args];
+  const target = [change.kind, escapeTag(parentOf(change.objectId)), change.objectId];
+  switch (change.kind) {
+    case 'clear':
+      return target;
+    case 'revoke':
+      return [...target, change.permission, change.principal];
+    case 'grant':
+      return [...target, change.permission, ...counted(change.principals)];
+    case 'replace': {
+      const entries = Object.entries(change.permissions);
+      const args = entries.flatMap(([permission, principals]) => [permission, ...counted([...new Set(principals)])]);
+      return [...target, String(entries.length), ...args];
+    }
+  }
 }
 
 function membershipWrites(change: MembershipChange, keys: Keys): Program {

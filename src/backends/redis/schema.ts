@@ -1,11 +1,13 @@
 // The version of the layout of keys, and what has to be true of a server that is to keep data.
 import type { RedisClient } from './client.ts';
-import type { Keys } from './keys.ts';
+import { grantsOf, unescapeTag, type Keys } from './keys.ts';
+import { parseEntries } from './permission-log.ts';
+import { membersWithPrefix } from './registries.ts';
 
-const layout = 1;
+const layout = 2;
 
 /**
- * Marks an empty database as one of this layout.
+ * Marks an empty database as one of this layout, and changes one of an older layout.
  *
  * @returns one line for each step done, or to be done with `dryRun`
  * @throws Error when a newer version has written the database, or the server may evict data
@@ -18,9 +20,13 @@ export async function pendingSteps(client: RedisClient, keys: Keys, dryRun: bool
     );
   }
   await requireKeeping(client);
-  if (found !== null) return [];
-  if (!dryRun) await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
-  return [`Redis layout, version ${layout}: note it in the database`];
+  if (Number(found) === layout) return [];
+  if (!dryRun) {
+    if (found !== null) await regrant(client, keys);
+    await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
+  }
+  const work = found === null ? 'note it in the database' : 'join the sets of grants of each parent';
+  return [`Redis layout, version ${layout}: ${work}`];
 }
 
 /** Data has no time to live, so only policies that evict any key can lose it. */
@@ -32,5 +38,26 @@ async function requireKeeping(client: RedisClient): Promise<void> {
     throw new Error(
       `the Redis server evicts data when its memory is full: set maxmemory-policy to noeviction, not ${policy}`,
     );
+  }
+}
+
+/** Layout 1 had a set for each principal of a parent, and a set of these principals. */
+async function regrant(client: RedisClient, keys: Keys): Promise<void> {
+  for (const place of await membersWithPrefix(client, keys, 'e', '')) {
+    const parent = unescapeTag(place);
+    const [entries, grants, tag] = [keys.entries(parent), keys.granted(parent), keys.tag(parent)];
+    for (let cursor: string | undefined = '0'; cursor !== undefined;) {
+      const scan = await client.read('permission', 'HSCAN', entries, cursor, 'COUNT', 100);
+      const [next, fields] = scan as [string, string[]];
+      for (let at = 0; at < fields.length; at += 2) {
+        const principals = new Set(Array.from(parseEntries(fields[at + 1]).values(), (each) => [...each]).flat());
+        const members = Array.from(principals, (principal) => ['0', grantsOf(principal) + fields[at]!]);
+        if (members.length > 0) await client.call('permission', 'ZADD', grants, ...members.flat());
+      }
+      cursor = next === '0' ? undefined : next;
+    }
+    const principals = (await client.read('permission', 'SMEMBERS', `${tag}q`)) as string[];
+    for (const principal of principals) await client.call('permission', 'UNLINK', `${tag}g:${principal}`);
+    await client.call('permission', 'UNLINK', `${tag}q`);
   }
 }

@@ -1,5 +1,6 @@
 // Finds the page of a list that a query asks for. Ordered by timestamp, only the entries of the page are fetched; by id,
 // only the ids named; anything else fetches every entry in question, piece by piece, and keeps the best.
+import { fitPage, PageFill } from '../../core/objects/joined.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
@@ -37,16 +38,21 @@ export async function selectPage(view: ListView, part: Part, query: PageQuery, p
     if (ahead !== undefined) {
       const size = rest.length === 0 ? Math.min(wanted, maxWantedPiece) : piece;
       const found: StoredEntry[] = [];
+      const fill = new PageFill(query.maxBytes);
       for await (const entries of view.walk(part, ahead, first.direction === 'descending', size)) {
-        for (const entry of entries) if (matches(entry, rest)) found.push(entry);
-        if (found.length >= wanted) break;
+        for (const entry of entries) {
+          if (!matches(entry, rest)) continue;
+          found.push(entry);
+          fill.add(entry);
+        }
+        if (found.length >= wanted || fill.isFull) break;
       }
-      return cut(found, query.limit);
+      return cut(found, query);
     }
   }
   const best = new Best(query, wanted);
   for await (const entries of candidates(view, part, range, rest, ids, piece)) best.offer(entries);
-  return cut(best.taken(), query.limit);
+  return cut(best.taken(), query);
 }
 
 /** All entries selected, newest first, in pieces. */
@@ -97,12 +103,13 @@ async function* candidates(
   );
 }
 
-/** Keeps the first entries in the order of a query, never more than a few pages of them. */
+/** Keeps the first entries in the order of a query, never more than a few pages of them, whether by number or by bytes. */
 class Best {
   readonly #query: PageQuery;
   readonly #wanted: number;
   readonly #compare: (a: StoredEntry, b: StoredEntry) => number;
   #kept: StoredEntry[] = [];
+  #chars = 0;
   #worst: StoredEntry | undefined;
 
   constructor(query: PageQuery, wanted: number) {
@@ -112,12 +119,13 @@ class Best {
   }
 
   offer(entries: readonly StoredEntry[]): void {
-    const { after, sort } = this.#query;
+    const { after, sort, maxBytes = Infinity } = this.#query;
     for (const entry of entries) {
       if (after !== undefined && !isAfter(entry, sort, after)) continue;
       if (this.#worst !== undefined && this.#compare(entry, this.#worst) >= 0) continue;
       this.#kept.push(entry);
-      if (this.#kept.length >= 2 * this.#wanted) this.#trim();
+      this.#chars += isTombstone(entry) ? 0 : entry.text.length;
+      if (this.#kept.length >= 2 * this.#wanted || this.#chars > 2 * maxBytes) this.#trim();
     }
   }
 
@@ -128,12 +136,21 @@ class Best {
 
   #trim(): void {
     this.#kept.sort(this.#compare);
-    if (this.#kept.length < this.#wanted) return;
-    this.#kept.length = this.#wanted;
-    this.#worst = this.#kept[this.#wanted - 1];
+    const fill = new PageFill(this.#query.maxBytes);
+    const kept: StoredEntry[] = [];
+    this.#chars = 0;
+    for (const entry of this.#kept) {
+      if (kept.length === this.#wanted || fill.isFull) break;
+      kept.push(entry);
+      fill.add(entry);
+      this.#chars += isTombstone(entry) ? 0 : entry.text.length;
+    }
+    // Whatever comes after the last of a full page never gets onto it: others can only move it further back.
+    if (kept.length === this.#wanted || fill.isFull) this.#worst = kept.at(-1);
+    this.#kept = kept;
   }
 }
 
-function cut(found: readonly StoredEntry[], limit: number): Selected {
-  return { entries: found.slice(0, limit), more: found.length > limit };
+function cut(found: readonly StoredEntry[], { limit, maxBytes }: PageQuery): Selected {
+  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
 }

@@ -43,16 +43,18 @@ export class Checkpoints {
   }
 
   /**
-   * To be called after each commit.
+   * To be called after each commit. Never throws: a log that cannot be moved now is moved later, and the requests that
+   * meet the failure report it.
    *
    * @param connection any that is in no transaction
    */
   look(connection: Connection): void {
     if (++this.#commits % commitsPerLook !== 0) return;
     if (this.#running !== undefined || framesInLog(connection) < this.#due) return;
-    this.#running = this.#run().finally(() => {
+    const end = (): void => {
       this.#running = undefined;
-    });
+    };
+    this.#running = this.#run().then(end, end);
   }
 
   /** Resolves when nothing is being moved any more. */
@@ -81,6 +83,11 @@ export class Checkpoints {
   }
 }
 
+/** Returns 0 when SQLite does not say. */
 function framesInLog(connection: Connection): number {
-  return connection.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;
+  try {
+    return connection.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;
+  } catch {
+    return 0;
+  }
 }

@@ -1,12 +1,14 @@
 // One connection to a database file: statements prepared once, rows as tuples, and the one SQL function through which
-// a statement asks the query evaluator. The only file, with `errors.ts` and `checkpoint-thread.ts`, that knows the driver.
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+// a statement asks the query evaluator. The only file, with `errors.ts`, `process-lock.ts` and `checkpoint-thread.ts`, that
+// knows the driver.
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { requireStorable } from '../../contracts/errors.ts';
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
 import { isBusy } from './errors.ts';
+import { createPrivateFile } from './file-access.ts';
 
 export type SqlValue = string | number | null;
 
@@ -14,6 +16,8 @@ export interface ConnectionOptions {
   readonly path: string;
   /** Whether the connection refuses to write. */
   readonly readOnly?: boolean;
+  /** Whether the file lies on a disk that cannot be written and is changed by nobody, so that there are no locks either. */
+  readonly isImmutable?: boolean;
   readonly synchronous: Synchronous;
 }
 
@@ -32,9 +36,9 @@ export class Connection {
   #filters: readonly Filter[] = [];
 
   /** Opens the file, which is created with its folder when it does not exist. */
-  constructor({ path, readOnly = false, synchronous }: ConnectionOptions) {
-    mkdirSync(dirname(path), { recursive: true });
-    this.#driver = new DatabaseSync(path, {
+  constructor({ path, readOnly = false, isImmutable = false, synchronous }: ConnectionOptions) {
+    if (!isImmutable) createPrivateFile(path);
+    this.#driver = new DatabaseSync(isImmutable ? `${pathToFileURL(path).href}?immutable=1` : path, {
       // Another process may be creating or recovering the file; nobody is being served yet, so blocking is fine.
       timeout: openTimeoutMs,
       enableForeignKeyConstraints: false,
@@ -42,15 +46,17 @@ export class Connection {
       defensive: true,
     });
     try {
-      this.#configure(readOnly, synchronous);
+      this.#configure(readOnly, isImmutable, synchronous);
     } catch (error) {
       this.#driver.close();
       throw error;
     }
   }
 
-  #configure(readOnly: boolean, synchronous: Synchronous): void {
-    if (this.get<[string]>('PRAGMA journal_mode')?.[0] !== 'wal') this.#switchToWal();
+  #configure(readOnly: boolean, isImmutable: boolean, synchronous: Synchronous): void {
+    // Reads the header, so that what is no database is refused here.
+    const mode = this.get<[string]>('PRAGMA journal_mode')?.[0];
+    if (mode !== 'wal' && !isImmutable) this.#switchToWal();
     const settings = [
       `synchronous = ${synchronous}`,
       `query_only = ${readOnly ? 'ON' : 'OFF'}`,
@@ -104,13 +110,23 @@ export class Connection {
     this.#driver.exec(sql);
   }
 
-  /** The first row as a tuple, `undefined` when there is none. */
+  /**
+   * The first row as a tuple, `undefined` when there is none.
+   *
+   * @throws UnstorableText
+   */
   get<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): Row | undefined {
+    requireFaithful(parameters);
     return this.#prepare(sql).get(...parameters) as Row | undefined;
   }
 
-  /** All rows as tuples. */
+  /**
+   * All rows as tuples.
+   *
+   * @throws UnstorableText
+   */
   all<Row extends readonly SqlValue[]>(sql: string, ...parameters: readonly SqlValue[]): readonly Row[] {
+    requireFaithful(parameters);
     return this.#prepare(sql).all(...parameters) as Row[];
   }
 
@@ -128,8 +144,13 @@ export class Connection {
     }
   }
 
-  /** Runs a statement for its effect; returns how many rows changed. */
+  /**
+   * Runs a statement for its effect; returns how many rows changed.
+   *
+   * @throws UnstorableText
+   */
   run(sql: string, ...parameters: readonly SqlValue[]): number {
+    requireFaithful(parameters);
     return this.#prepare(sql).run(...parameters).changes;
   }
 
@@ -169,6 +190,19 @@ export class Connection {
       this.#statements.delete(oldest!);
     }
     return statement;
+  }
+}
+
+/**
+ * Refuses what the driver would bind as something else: it cuts text at a null character, replaces lone surrogates by
+ * U+FFFD, and binds NaN as NULL. A key that is bound as another one reads and changes what belongs to others.
+ *
+ * @throws UnstorableText
+ */
+function requireFaithful(parameters: readonly SqlValue[]): void {
+  for (const value of parameters) {
+    if (typeof value === 'string') requireStorable(value);
+    else if (Number.isNaN(value)) throw new TypeError('NaN cannot be bound');
   }
 }
 

@@ -1,5 +1,6 @@
 // Opens a database file for the storage and permission backends: one connection that writes, others that read, and the
 // turns of the writer.
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -8,10 +9,14 @@ import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } fr
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
+import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
+import { isWritable, requireWritable, sizeOf } from './file-access.ts';
+import { findFaults, requireSound } from './integrity.ts';
 import { LogFile } from './log-file.ts';
 import { LoneWrites } from './lone-writes.ts';
 import { Memory } from './memory.ts';
+import { takeProcessLock } from './process-lock.ts';
 import { Reaper } from './reaper.ts';
 import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
 import { Snapshots } from './snapshots.ts';
@@ -27,6 +32,12 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   readonly checkpointFrames?: number;
   /** About how many bytes of what was read are remembered; 0: none. */
   readonly memoryBytes?: number;
+  /** Whether no other process may serve the file meanwhile. */
+  readonly isExclusive?: boolean;
+  /** Whether nothing will be written, so that the disk may be one that cannot be written. */
+  readonly isReadonly?: boolean;
+  /** Larger files are not checked completely; default 0. */
+  readonly maxCheckedBytes?: number;
   /** Of more principals in the entries of one object, or of one user, only those are remembered that somebody asks about. */
   readonly mostPrincipals?: number;
 }
@@ -49,23 +60,44 @@ export interface SqliteDatabase extends Database {
 /**
  * Opens a database file. Storage and permission backends created on the same one share its transactions.
  *
- * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
+ * @throws BackendUnavailable when the file cannot be opened, is damaged, or is served by another process; Error when a
+ * newer version has migrated it
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
+  const { path, isReadonly = false, isExclusive = false } = options;
+  if (!isReadonly || !existsSync(path)) requireWritable(path, 'storage');
+  const isFixed = isReadonly && !isWritable(path);
+  const unlock = isExclusive ? takeProcessLock(path) : (): void => undefined;
+  try {
+    return openFile(options, isFixed, unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** @param isFixed whether the disk cannot be written */
+function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () => void): SqliteDatabase {
+  // SQLite finds its way through a log that was not moved into the file by files next to it.
+  const isImmutable = isFixed && sizeOf(`${options.path}-wal`) === 0;
   const { path, clock, synchronous = 'FULL', memoryBytes = defaultMemoryBytes } = options;
   // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
   const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
-  const writer = translating('storage', () => new Connection({ path, synchronous: ofCommits }));
+  const writer = translating('storage', () => new Connection({ path, isImmutable, synchronous: ofCommits }));
   try {
+    translating('storage', () => requireSound(writer, path, options.maxCheckedBytes ?? 0, 'storage'));
     requireKnownSchema(writer, databaseMigrations, path);
+    const damage = new Damage();
+    const failed = (error: unknown): void => damage.note(error);
     const snapshots = translating(
       'storage',
       () =>
         new Snapshots({
-          open: () => new Connection({ path, synchronous, readOnly: true }),
+          open: () => new Connection({ path, isImmutable, synchronous, readOnly: true }),
           writer,
           memory: new Memory(memoryBytes, options.mostPrincipals),
+          failed,
         }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
@@ -73,10 +105,12 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       done: () => checkpoints.look(writer),
       flush: log && (() => flush(log, snapshots)),
       settled: (changes) => snapshots.release(changes),
+      failed,
     });
     const thread = new CheckpointThread(path, synchronous);
     const checkpoints = new Checkpoints({ thread, writer, queue, snapshots, frames: options.checkpointFrames });
-    return createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints });
+    const parts = { path, clock, writer, log, snapshots, queue, checkpoints, damage };
+    return createDatabase(parts, { isFixed, unlock });
   } catch (error) {
     writer.close();
     throw error;
@@ -100,16 +134,20 @@ interface Parts {
   readonly snapshots: Snapshots;
   readonly queue: WriterQueue;
   readonly checkpoints: Checkpoints;
+  readonly damage: Damage;
 }
 
-function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoints }: Parts): SqliteDatabase {
+function createDatabase(
+  { path, clock, writer, log, snapshots, queue, checkpoints, damage }: Parts,
+  { isFixed, unlock }: { readonly isFixed: boolean; readonly unlock: () => void },
+): SqliteDatabase {
   const reaper = new Reaper(queue, checkpoints);
   const loneWrites = new LoneWrites(queue, clock);
   const reaping = new Background(
     () => reaper.reapChunk(),
     () => reaper.pauseMs,
   );
-  if (pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
+  if (!isFixed && pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 
   /** A newer version may have migrated the file since it was opened. */
@@ -149,6 +187,7 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
       // Everything committed is safe in the log; the next start moves it over.
     }
     writer.close();
+    unlock();
   }
 
   return {
@@ -159,6 +198,8 @@ function createDatabase({ path, clock, writer, log, snapshots, queue, checkpoint
     begin: ({ userId } = {}) => queue.begin({ userId }),
     writeAlone: (write) => loneWrites.write(write),
     poolState: () => queue.state,
+    findDamage: () => damage.found,
+    checkIntegrity: async () => snapshots.run('storage', findFaults),
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);

@@ -3,30 +3,81 @@ import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
+/** What a primary result code of SQLite means to an operator. */
+interface Meaning {
+  readonly what: string;
+  /** What an operator can do. */
+  readonly remedy?: string;
+  /** Whether it stays so until somebody does. */
+  readonly isLasting?: boolean;
+  /** How SQLite's own message begins: the driver leaves the code out of errors that `all` throws. */
+  readonly messages: readonly string[];
+}
+
 const busyCodes: readonly number[] = [5, 6];
 const constraintCode = 19;
+const damageCodes: readonly number[] = [11, 26];
 
-/** What the primary result codes of SQLite mean to an operator. */
-const meanings: ReadonlyMap<number, string> = new Map([
-  [5, 'the database is locked by another process'],
-  [6, 'the database is locked by another process'],
-  [7, 'SQLite ran out of memory'],
-  [8, 'the database file is read-only'],
-  [9, 'the operation was interrupted'],
-  [10, 'the disk reports an input/output error'],
-  [11, 'the database file is damaged'],
-  [13, 'the disk is full'],
-  [14, 'the database file cannot be opened'],
-  [18, 'the text is larger than SQLite can hold'],
-  [23, 'access to the database is denied'],
-  [26, 'the file is not a SQLite database'],
+export const damageRemedy =
+  'stop the service and restore a backup, or rescue what can be read with `sqlite3 FILE .recover` (see docs/guides/operating.md)';
+
+const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [5, { what: 'the database is locked by another process', messages: ['database is locked'] }],
+  [6, { what: 'the database is locked by another process', messages: ['database table is locked'] }],
+  [7, { what: 'SQLite ran out of memory', messages: ['out of memory'] }],
+  [
+    8,
+    {
+      what: 'the database file is read-only',
+      remedy: 'make the file and its folder writable, or set readonly',
+      isLasting: true,
+      messages: ['attempt to write a readonly database'],
+    },
+  ],
+  [9, { what: 'the operation was interrupted', messages: ['interrupted'] }],
+  [10, { what: 'the disk reports an input/output error', messages: ['disk I/O error'] }],
+  [
+    11,
+    {
+      what: 'the database file is damaged',
+      remedy: damageRemedy,
+      isLasting: true,
+      messages: ['database disk image is malformed', 'malformed database schema'],
+    },
+  ],
+  [13, { what: 'the disk is full', messages: ['database or disk is full'] }],
+  [
+    14,
+    {
+      what: 'the database file cannot be opened',
+      remedy: 'check the path, and the owner and mode of the file and its folder',
+      isLasting: true,
+      messages: ['unable to open database file'],
+    },
+  ],
+  [15, { what: 'the locks of the database file do not work', messages: ['locking protocol'] }],
+  [18, { what: 'the text is larger than SQLite can hold', messages: ['string or blob too big'] }],
+  [23, { what: 'access to the database is denied', messages: ['authorization denied', 'not authorized'] }],
+  [
+    26,
+    {
+      what: 'the file is not a SQLite database',
+      remedy: damageRemedy,
+      isLasting: true,
+      messages: ['file is not a database'],
+    },
+  ],
 ]);
 
-/** The primary result code of a driver's error; `undefined` for any other error. */
+/** Returns the primary result code of a driver's error; `undefined` for any other error. */
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined;
   // The low byte is the primary code, the rest narrows it down.
-  return error.errcode & 0xff;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
+  const { message } = error;
+  if (message.startsWith('UNIQUE constraint failed')) return constraintCode;
+  for (const [code, { messages }] of meanings) if (messages.some((start) => message.startsWith(start))) return code;
+  return undefined;
 }
 
 /** Whether another connection holds a lock, so that trying again later may help. */
@@ -38,6 +89,12 @@ export function isBusy(error: unknown): boolean {
 /** Whether a unique index has refused the row. */
 export function isTaken(error: unknown): boolean {
   return resultCode(error) === constraintCode;
+}
+
+/** Whether SQLite has found the file damaged, in an error of the driver or one that was made from it. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error instanceof BackendUnavailable ? error.cause : error);
+  return code !== undefined && damageCodes.includes(code);
 }
 
 /**
@@ -52,7 +109,10 @@ export function translateError(error: unknown, backend: BackendName): unknown {
   }
   const code = resultCode(error);
   const meaning = code === undefined ? undefined : meanings.get(code);
-  return meaning === undefined ? error : new BackendUnavailable(backend, `SQLite: ${meaning}`, { cause: error });
+  if (meaning === undefined) return error;
+  const { what, remedy, isLasting } = meaning;
+  const message = `SQLite: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
+  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting });
 }
 
 /** Runs the operation and translates what it throws. */

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
-import { BackendError, TransactionConflict } from '../../contracts/errors.ts';
+import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
@@ -14,8 +14,9 @@ import { keyOfObject, type Changes } from './memory.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
-/** Writes that are done in one go, while nobody else is served: about a millisecond. */
+/** Writes that are done in one go, while nobody else is served: about a millisecond. A longer text is written by itself. */
 const maxTogether = 100;
+const maxCharsTogether = 100_000;
 
 /** Who gives an object more entries does it as a unit of work, which pauses for others. */
 const mostPrincipals = 100;
@@ -47,6 +48,15 @@ export class LoneWrites {
     });
   }
 
+  #countTogether(): number {
+    let chars = 0;
+    const end = this.#waiting.findIndex(({ write: { text = '' } }, index) => {
+      chars += text.length;
+      return index === maxTogether || (index > 0 && chars > maxCharsTogether);
+    });
+    return end === -1 ? this.#waiting.length : end;
+  }
+
   /** Waits for the turn, and does what is waiting by then. Never fails. */
   async #takeTurn(): Promise<void> {
     let unit: WriterUnit;
@@ -56,7 +66,7 @@ export class LoneWrites {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
       return;
     }
-    const together = this.#waiting.splice(0, maxTogether);
+    const together = this.#waiting.splice(0, this.#countTogether());
     if (this.#waiting.length > 0) void this.#takeTurn();
     try {
       const now = this.#clock.now();
@@ -70,7 +80,7 @@ export class LoneWrites {
       await unit.rollback();
       // Each of them is done again by itself, so that none fails for the fault of another.
       const told =
-        error instanceof BackendError
+        error instanceof BackendError && (together.length === 1 || !(error instanceof UnstorableText))
           ? error
           : new TransactionConflict('SQLite: the write has failed', { cause: error });
       for (const { reject } of together) reject(told);

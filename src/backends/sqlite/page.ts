@@ -1,23 +1,26 @@
 // Finds one page of a list. Sorted by timestamp or id the index delivers it; in any other order the sort keys of all
 // selected rows are compared, but only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
+import { fitPage, PageFill } from '../../core/objects/joined.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { readEntryField } from '../../core/query/fields.ts';
 import { splitIdBounds, type IdBound } from '../../core/query/id-bounds.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { compileAttributeTerm, isOwnField, jsonPathOf } from './filter-terms.ts';
+import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-terms.ts';
 import { FirstOf } from '../../base/first-of.ts';
 import type { ListRow } from './lists.ts';
 import {
   compileSelection,
   fromWhere,
+  mostRows,
   narrowSelection,
   walkFromBothEnds,
   walkWindows,
   windowRows,
   type CompiledSelection,
+  type TableName,
   type Window,
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -31,7 +34,8 @@ export interface SelectedPage {
 /** Sort keys that SQLite reads; with more of them the whole object is read. */
 const maxPaths = 3;
 
-type EntryRow = [id: string, lastModified: number, data: string | null];
+/** The number of a row stands for a text that is too long to be read before it is certain to be on the page. */
+type EntryRow = [id: string, lastModified: number, data: string | number | null];
 
 /** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
 export function* selectPage(
@@ -62,35 +66,36 @@ export function* selectPage(
   ) {
     entries = selectById(connection, selection, query, typeof after === 'string' ? after : undefined);
   } else entries = yield* selectByPosition(connection, selection, query);
-  return { entries: entries.slice(0, query.limit), more: entries.length > query.limit };
+  return fitPage({ entries: entries.slice(0, query.limit), more: entries.length > query.limit }, query.maxBytes);
 }
 
 /** In the order of the index by timestamp, which is unique: further sort keys never matter. */
 function* selectByTimestamp(
   connection: Connection,
   selection: CompiledSelection,
-  { sort, limit }: PageQuery,
+  { sort, limit, maxBytes }: PageQuery,
 ): Steps<readonly StoredEntry[]> {
   const { direction } = sort[0]!;
-  const found: StoredEntry[] = [];
+  const found = new FoundEntries(connection, maxBytes);
   const visit = (window: Window): boolean => {
-    const wanted = limit + 1 - found.length;
-    for (const row of selectRows(connection, selection, window, `2 ${sqlOrder(direction)}`, wanted)) {
-      found.push(entryOf(row));
-    }
-    return found.length > limit;
+    const wanted = limit + 1 - found.entries.length;
+    const order = `2 ${sqlOrder(direction)}`;
+    found.add(
+      selectRows(connection, selection, window, { order, limit: wanted, inline: inlineBytes(wanted, maxBytes) }),
+    );
+    return found.isFull || found.entries.length > limit;
   };
   const unfiltered = selection.tables.every(({ condition }) => condition === undefined);
   if (unfiltered && limit <= windowRows) visit({ range: selection.range, ids: undefined });
   else yield* walkWindows(connection, selection, direction, visit, { mayEndSoon: limit <= windowRows });
-  return found;
+  return found.entries;
 }
 
 /** In the order of the index by id, which also keeps to bounds on ids. */
 function selectById(
   connection: Connection,
   selection: CompiledSelection,
-  { filters, sort, limit }: PageQuery,
+  { filters, sort, limit, maxBytes }: PageQuery,
   after: string | undefined,
 ): readonly StoredEntry[] {
   const { direction } = sort[0]!;
@@ -98,12 +103,16 @@ function selectById(
   if (after !== undefined) bounds.push({ operator: direction === 'ascending' ? 'gt' : 'lt', id: after });
   const conditions = bounds.map(({ operator }) => ` AND e.id ${comparisons[operator]} ?`).join('');
   const own: SqlValue[] = [selection.list, ...bounds.map(({ id }) => id)];
-  const arms = selection.tables.map(
-    ({ table }) => `SELECT e.id, e.last_modified, ${dataOf(table)} FROM ${table} e WHERE e.list = ?${conditions}`,
-  );
+  const parameters: SqlValue[] = [];
+  const arms = selection.tables.map(({ table }) => {
+    const data = dataOf(table, inlineBytes(limit + 1, maxBytes));
+    parameters.push(...data.parameters, ...own);
+    return `SELECT e.id, e.last_modified, ${data.sql} FROM ${table} e WHERE e.list = ?${conditions}`;
+  });
   const sql = `${arms.join(' UNION ALL ')} ORDER BY 1 ${sqlOrder(direction)} LIMIT ?`;
-  const parameters = [...selection.tables.flatMap(() => own), limit + 1];
-  return connection.all<EntryRow>(sql, ...parameters).map(entryOf);
+  const found = new FoundEntries(connection, maxBytes);
+  found.add(connection.all<EntryRow>(sql, ...parameters, limit + 1));
+  return found.entries;
 }
 
 const comparisons: Readonly<Record<IdBound['operator'], string>> = { gt: '>', min: '>=', lt: '<', max: '<=' };
@@ -113,14 +122,14 @@ function selectRows(
   connection: Connection,
   selection: CompiledSelection,
   window: Window,
-  order: string,
-  limit: number,
+  { order, limit, inline }: { readonly order: string; readonly limit: number; readonly inline: number | undefined },
 ): readonly EntryRow[] {
   const parameters: SqlValue[] = [];
   const arms = selection.tables.map((source) => {
     const from = fromWhere(selection, source, window);
-    parameters.push(...from.parameters);
-    return `SELECT e.id, e.last_modified, ${dataOf(source.table)} ${from.sql}`;
+    const data = dataOf(source.table, inline);
+    parameters.push(...data.parameters, ...from.parameters);
+    return `SELECT e.id, e.last_modified, ${data.sql} ${from.sql}`;
   });
   const sql = `${arms.join(' UNION ALL ')} ORDER BY ${order} LIMIT ?`;
   return connection.allMatching<EntryRow>(selection.filters, sql, [...parameters, limit]);
@@ -139,7 +148,7 @@ interface Candidate {
 function* selectByPosition(
   connection: Connection,
   selection: CompiledSelection,
-  { sort, after, limit }: PageQuery,
+  { sort, after, limit, maxBytes }: PageQuery,
 ): Steps<readonly StoredEntry[]> {
   const best = new FirstOf<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
   const keys = compileKeys(sort);
@@ -163,7 +172,7 @@ function* selectByPosition(
       }
     }
   });
-  return fetchEntries(connection, best.finish());
+  return fetchEntries(connection, best.finish(), maxBytes);
 }
 
 /** What all rows before the position pass; `undefined` where SQLite cannot test it by itself. */
@@ -207,25 +216,78 @@ function compileKeys(sort: readonly SortKey[]): {
   };
 }
 
-function fetchEntries(connection: Connection, candidates: readonly Candidate[]): readonly StoredEntry[] {
-  const rows = JSON.stringify(candidates.flatMap(({ object }) => object ?? []));
+function fetchEntries(
+  connection: Connection,
+  candidates: readonly Candidate[],
+  maxBytes: number | undefined,
+): readonly StoredEntry[] {
+  const inline = inlineBytes(candidates.length, maxBytes);
+  const data = dataOf('objects', inline);
+  const numbers = JSON.stringify(candidates.flatMap(({ object }) => object ?? []));
   const texts = new Map(
-    connection.all<[number, string]>(
-      'SELECT e.object, e.data FROM json_each(?) j CROSS JOIN objects e WHERE e.object = j.value',
-      rows,
+    connection.all<[number, string | number]>(
+      `SELECT e.object, ${data.sql} FROM json_each(?) j CROSS JOIN objects e WHERE e.object = j.value`,
+      ...data.parameters,
+      numbers,
     ),
   );
-  return candidates.map(({ id, lastModified, object }) =>
-    object === undefined ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, texts.get(object)!),
+  const found = new FoundEntries(connection, maxBytes);
+  found.add(
+    candidates.map(({ id, lastModified, object }) => [
+      id,
+      lastModified,
+      object === undefined ? null : texts.get(object)!,
+    ]),
   );
+  return found.entries;
 }
 
-function entryOf([id, lastModified, data]: EntryRow): StoredEntry {
-  return data === null ? { id, lastModified, deleted: true } : new StoredObject(id, lastModified, data);
+/** The entries of rows, until they fill the page. */
+class FoundEntries {
+  readonly entries: StoredEntry[] = [];
+  readonly #connection: Connection;
+  readonly #fill: PageFill;
+
+  constructor(connection: Connection, maxBytes: number | undefined) {
+    this.#connection = connection;
+    this.#fill = new PageFill(maxBytes);
+  }
+
+  get isFull(): boolean {
+    return this.#fill.isFull;
+  }
+
+  add(rows: readonly EntryRow[]): void {
+    for (const [id, lastModified, data] of rows) {
+      if (this.#fill.isFull) return;
+      const entry: StoredEntry =
+        data === null
+          ? { id, lastModified, deleted: true }
+          : new StoredObject(id, lastModified, typeof data === 'string' ? data : this.#readText(data));
+      this.#fill.add(entry);
+      this.entries.push(entry);
+    }
+  }
+
+  #readText(object: number): string {
+    return this.#connection.get<[string]>('SELECT data FROM objects WHERE object = ?', object)![0];
+  }
 }
 
-function dataOf(table: 'objects' | 'tombstones'): string {
-  return table === 'objects' ? 'e.data' : 'NULL';
+/** Shorter texts are read with their rows in any case. */
+const leastInlineBytes = 1024;
+
+/** How long the texts of so many rows may be to be read with their rows, so that all of them have no more than a page has. */
+function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
+  if (maxBytes === undefined) return undefined;
+  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), mostRows)));
+}
+
+/** The text of an entry, or the number of its row where the text is too long. */
+function dataOf(table: TableName, inline: number | undefined): Condition {
+  if (table === 'tombstones') return { sql: 'NULL', parameters: [] };
+  if (inline === undefined) return { sql: 'e.data', parameters: [] };
+  return { sql: 'CASE WHEN octet_length(e.data) <= ? THEN e.data ELSE e.object END', parameters: [inline] };
 }
 
 function sqlOrder(direction: SortKey['direction']): string {

@@ -1,6 +1,7 @@
 // Which numbers SQLite reads from JSON text exactly as JavaScript does. Its reader of decimals is exact up to 15 digits
 // only, and keeps integers that a double would round; rows with any other number are left to the query evaluator.
-import { someNumber, type JsonValue } from '../../base/json.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { someNumber } from '../../base/json-text.ts';
 
 // A cheap look that finds all suspects, and false ones too: digests and identifiers in strings.
 const mayHoldDifficultNumber = /\d[.eE]|\d{16}|-0/;

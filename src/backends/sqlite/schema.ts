@@ -98,6 +98,39 @@ export const cacheMigrations: readonly Migration[] = [
   },
 ];
 
+/** Security state, which lives in a file of its own. */
+export const securityStateMigrations: readonly Migration[] = [
+  {
+    summary: 'create the tables of security state',
+    sql: `
+      CREATE TABLE coffer_security_state (
+        purpose TEXT NOT NULL,
+        key TEXT NOT NULL,
+        requester TEXT,
+        value TEXT NOT NULL,
+        -- Milliseconds since 1970 UTC, with fractions.
+        expires_at REAL NOT NULL,
+        PRIMARY KEY (purpose, key)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX coffer_security_state_by_requester ON coffer_security_state (purpose, requester, expires_at);
+      CREATE INDEX coffer_security_state_by_expiry ON coffer_security_state (purpose, expires_at);
+
+      -- The number of entries per purpose, expired ones included.
+      CREATE TABLE coffer_security_counts (
+        purpose TEXT PRIMARY KEY,
+        entries INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER coffer_security_state_added AFTER INSERT ON coffer_security_state BEGIN
+        INSERT INTO coffer_security_counts (purpose, entries) VALUES (new.purpose, 1)
+          ON CONFLICT (purpose) DO UPDATE SET entries = entries + 1;
+      END;
+      CREATE TRIGGER coffer_security_state_removed AFTER DELETE ON coffer_security_state BEGIN
+        UPDATE coffer_security_counts SET entries = entries - 1 WHERE purpose = old.purpose;
+      END;
+    `,
+  },
+];
+
 /** How many migrations the file has seen. */
 export function readSchemaVersion(connection: Connection): number {
   return connection.get<[number]>('PRAGMA user_version')?.[0] ?? 0;

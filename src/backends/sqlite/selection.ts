@@ -15,7 +15,7 @@ export const windowRows = 1000;
 const firstRows = 100;
 /** The same where there are many windows anyway. */
 const firstRowsOfMany = 16;
-const mostRows = 5000;
+export const mostRows = 5000;
 const windowMs = 1;
 const fewRows = 64;
 const fewRowsMs = 4;

@@ -3,7 +3,7 @@
 // stays while others are served. While a commit is on its way to the disk, reads see what was there before.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
-import { translating, type BackendName } from './errors.ts';
+import { translateError, type BackendName } from './errors.ts';
 import type { Changes, Memory } from './memory.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 
@@ -17,19 +17,25 @@ export interface SnapshotSources {
   readonly writer: Pick<Connection, 'dataVersion'>;
   /** What short reads remember. */
   readonly memory: Memory;
+  /** Called with each error of the driver that a read meets. */
+  readonly failed?: (error: unknown) => void;
 }
 
 export class Snapshots {
   readonly #open: () => Connection;
   readonly #writer: Pick<Connection, 'dataVersion'>;
   readonly #memory: Memory;
-  readonly #short: Connection;
+  readonly #failed: ((error: unknown) => void) | undefined;
+  #short: Connection;
+  /** Whether the shared snapshot could not be ended: reads on that connection would keep seeing outdated state. */
+  #isStuck = false;
   /** The version of the data in the shared snapshot: another one when anybody has committed, our own writer included. */
   #seen: number | undefined;
   /** That of the writer: another one when anybody else has committed. All that it counts is in the snapshot of `#seen`. */
   #foreign: number | undefined;
   readonly #free: Connection[] = [];
-  readonly #waiting: ((connection: Connection) => void)[] = [];
+  /** Long reads that wait until one of the others has ended. */
+  readonly #waiting: (() => void)[] = [];
   #longConnections = 0;
   #longReads = 0;
   /** Those of them that keep a snapshot. */
@@ -48,24 +54,35 @@ export class Snapshots {
   readonly #held: (() => void)[] = [];
   #failure: BackendUnavailable | undefined;
 
-  constructor({ open, writer, memory }: SnapshotSources) {
+  constructor({ open, writer, memory, failed }: SnapshotSources) {
     this.#open = open;
     this.#writer = writer;
     this.#memory = memory;
+    this.#failed = failed;
     this.#short = open();
   }
 
   /** Runs an operation without interruption, in one snapshot, with what is remembered of it. */
   run<T>(backend: BackendName, operation: (connection: Connection, memory: Memory) => T): T {
     this.#requireUsable(backend);
-    return translating(backend, () => {
-      if (!this.#short.inTransaction) this.#begin();
+    return this.#guard(backend, () => {
+      this.#openSnapshot();
       this.#turnEnd ??= setImmediate(() => {
         this.#turnEnd = undefined;
         this.#refresh();
       });
       return operation(this.#short, this.#memory);
     });
+  }
+
+  /** Runs the operation, reports what it throws, and translates it. */
+  #guard<T>(backend: BackendName, operation: () => T): T {
+    try {
+      return operation();
+    } catch (error) {
+      this.#failed?.(error);
+      throw translateError(error, backend);
+    }
   }
 
   /**
@@ -82,7 +99,7 @@ export class Snapshots {
 
   /** Keeps reads from seeing what is committed from now on, until `release`. */
   hold(): void {
-    if (!this.#short.inTransaction) this.#begin();
+    this.#openSnapshot();
     this.#isHeld = true;
   }
 
@@ -104,6 +121,21 @@ export class Snapshots {
     this.#letGo();
   }
 
+  #openSnapshot(): void {
+    if (this.#isStuck) this.#replaceShort();
+    if (!this.#short.inTransaction) this.#begin();
+  }
+
+  #replaceShort(): void {
+    const successor = this.#open();
+    closeQuietly(this.#short);
+    this.#short = successor;
+    this.#isStuck = false;
+    // What was remembered since belongs to the snapshot that did not end.
+    this.#memory.forgetAll();
+    this.#seen = undefined;
+  }
+
   /** Opens the shared snapshot, and sees to it that nothing is remembered that is not true in it. */
   #begin(): void {
     try {
@@ -123,7 +155,7 @@ export class Snapshots {
       this.#foreign = foreign;
     } catch (error) {
       // Else the next read would take the snapshot for one that has been looked at.
-      if (this.#short.inTransaction) this.#short.run('COMMIT');
+      this.#isStuck = !endSnapshot(this.#short);
       throw error;
     }
   }
@@ -135,7 +167,7 @@ export class Snapshots {
   }
 
   #refresh(): void {
-    if (!this.#isHeld && !this.#closed && this.#short.inTransaction) this.#short.run('COMMIT');
+    if (!this.#isHeld && !this.#closed) this.#isStuck = !endSnapshot(this.#short);
   }
 
   #requireUsable(backend: BackendName): void {
@@ -180,13 +212,13 @@ export class Snapshots {
         this.#idle = resolve;
       });
     }
-    for (const connection of [this.#short, ...this.#free.splice(0)]) connection.close();
+    for (const connection of [this.#short, ...this.#free.splice(0)]) closeQuietly(connection);
   }
 
   async #readLong<T>(backend: BackendName, read: (connection: Connection) => Steps<T>): Promise<T> {
     this.#longReads++;
     try {
-      const connection = await this.#take();
+      const connection = await this.#take(backend);
       try {
         while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
         if (this.#failure !== undefined) throw this.#failure;
@@ -207,15 +239,12 @@ export class Snapshots {
   ): Promise<T> {
     this.#longSnapshots++;
     try {
-      translating(backend, () => connection.run('BEGIN'));
-      return await runWithPauses(read(connection), 'normal', (step) => translating(backend, step));
+      this.#guard(backend, () => connection.run('BEGIN'));
+      return await runWithPauses(read(connection), 'normal', (step) => this.#guard(backend, step));
     } finally {
-      try {
-        if (connection.inTransaction) connection.run('COMMIT');
-      } finally {
-        this.#longSnapshots--;
-        if (this.#longSnapshots === 0) this.#drained?.();
-      }
+      endSnapshot(connection);
+      this.#longSnapshots--;
+      if (this.#longSnapshots === 0) this.#drained?.();
     }
   }
 
@@ -225,22 +254,50 @@ export class Snapshots {
     });
   }
 
-  async #take(): Promise<Connection> {
-    const free = this.#free.pop();
-    if (free !== undefined) return free;
-    if (this.#longConnections < maxLongReads) {
-      const connection = this.#open();
-      this.#longConnections++;
-      return connection;
+  async #take(backend: BackendName): Promise<Connection> {
+    for (;;) {
+      const free = this.#free.pop();
+      if (free !== undefined) return free;
+      if (this.#longConnections < maxLongReads) {
+        const connection = this.#guard(backend, this.#open);
+        this.#longConnections++;
+        return connection;
+      }
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
     }
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
   }
 
   #giveBack(connection: Connection): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free.push(connection);
-    else next(connection);
+    if (connection.inTransaction) {
+      this.#longConnections--;
+      closeQuietly(connection);
+    } else this.#free.push(connection);
+    this.#waiting.shift()?.();
+  }
+}
+
+/**
+ * Ends the snapshot of a connection that reads; returns whether it could. Never throws: a read that failed, on a damaged
+ * page for instance, makes COMMIT fail as well, and this runs where nothing could handle that.
+ */
+function endSnapshot(connection: Connection): boolean {
+  for (const sql of ['COMMIT', 'ROLLBACK']) {
+    if (!connection.inTransaction) return true;
+    try {
+      connection.run(sql);
+    } catch {
+      // The read that failed has reported why.
+    }
+  }
+  return !connection.inTransaction;
+}
+
+function closeQuietly(connection: Connection): void {
+  try {
+    connection.close();
+  } catch {
+    // It is not used any more.
   }
 }

@@ -26,7 +26,7 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query));
+    return joinPage(await this.listAll(list, query), query.maxBytes);
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {

@@ -23,12 +23,14 @@ export interface WriterQueueOptions {
 export interface CommitHooks {
   /** Right before it. */
   readonly before?: () => void;
-  /** Right after it, while no transaction is open. */
+  /** Right after it, while no transaction is open. Never throws. */
   readonly done?: () => void;
   /** Makes it durable, where COMMIT itself does not. The next group is committed after that. */
   readonly flush?: (() => Promise<void>) | undefined;
-  /** When the group is durable, or lost. Not when a flush has failed and nobody knows. */
+  /** When the group is durable, or lost. Not when a flush has failed and nobody knows. Never throws. */
   readonly settled?: (changes: Changes) => void;
+  /** Called with each error of the driver that a unit or a commit meets. */
+  readonly failed?: (error: unknown) => void;
 }
 
 /**
@@ -90,6 +92,7 @@ export class WriterUnit implements Transaction {
     try {
       return operation(this.#connection);
     } catch (error) {
+      this.#queue.noteFailure(error);
       // On some errors (disk full, input/output) SQLite has undone the whole transaction, earlier units included.
       if (!this.#connection.inTransaction) throw this.#group.fail(error);
       throw translateError(error, backend);
@@ -115,6 +118,7 @@ export class WriterUnit implements Transaction {
       try {
         for (const sql of statements) this.#connection.run(sql);
       } catch (error) {
+        this.#queue.noteFailure(error);
         this.#group.fail(error);
       }
     }
@@ -171,6 +175,11 @@ export class WriterQueue {
       else this.#waiting.push(userId, waiter);
       this.#advance();
     });
+  }
+
+  /** Reports an error of the driver. */
+  noteFailure(error: unknown): void {
+    this.#hooks.failed?.(error);
   }
 
   /** One unit writes at a time; others wait for their turn. */
@@ -252,6 +261,7 @@ export class WriterQueue {
       this.#connection.run('SAVEPOINT unit');
     } catch (error) {
       // Thrown before any unit could begin: the group ends here, and whoever waits starts another one.
+      this.noteFailure(error);
       this.#nextWaiter().reject(group.fail(error));
       this.#advance();
       return;
@@ -271,8 +281,11 @@ export class WriterQueue {
 
   #openGroup(attempt = 0, startedAt: number = performance.now()): void {
     try {
+      // A transaction that could not be rolled back when it ended.
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
       this.#connection.run('BEGIN IMMEDIATE');
     } catch (error) {
+      this.noteFailure(error);
       if (isBusy(error) && performance.now() - startedAt < this.#options.busyTimeoutMs) {
         const delay = Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
         this.#retry = setTimeout(() => {
@@ -317,6 +330,7 @@ export class WriterQueue {
         this.#hooks.done?.();
       }
     } catch (error) {
+      this.noteFailure(error);
       group.fail(error);
     }
     if (group.failure !== undefined) this.#rollBack();
@@ -357,7 +371,7 @@ export class WriterQueue {
     try {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK');
     } catch {
-      // The next BEGIN tells; a connection whose ROLLBACK fails has nothing left to undo.
+      // The next BEGIN tries again.
     }
   }
 }

@@ -3,7 +3,20 @@
 // nothing.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, copyFile, link, lstat, mkdir, open, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import {
   blobNames,
@@ -16,6 +29,11 @@ import {
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
 export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
+
+const setGid = 0o2000;
+/** Modes of files and folders: for the owner alone, and in a folder that is shared with its group. */
+const privateModes = { file: 0o600, folder: 0o700 };
+const sharedModes = { file: 0o640, folder: 0o750 };
 
 /** Hidden, so that a web server that serves the folder leaves it alone. */
 const spoolName = '.incoming';
@@ -61,9 +79,14 @@ async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
 }
 
 async function prepare(store: Folder): Promise<void> {
-  if (store.isMissing) await mkdir(store.root, { recursive: true });
+  if (store.isMissing) await mkdir(store.root, { recursive: true, mode: privateModes.folder });
   else await stat(store.root);
   store.isMissing = false;
+}
+
+/** The setgid bit of the folder says that its group, such as that of a web server, may read what is in it. */
+async function modesIn({ root }: Folder): Promise<typeof privateModes> {
+  return ((await stat(root)).mode & setGid) === 0 ? privateModes : sharedModes;
 }
 
 async function prepareSpool(store: Folder): Promise<string> {
@@ -76,7 +99,9 @@ async function prepareSpool(store: Folder): Promise<string> {
 async function put(store: Folder, name: string, { path }: BlobSource): Promise<string> {
   requireBlobName(name);
   await prepare(store);
-  await makeParent(store, name);
+  const modes = await modesIn(store);
+  await makeParent(store, name, modes.folder);
+  await chmod(path, modes.file);
   await flush(path);
   for (const candidate of blobNames(name)) {
     if (await place(path, join(store.root, candidate))) {
@@ -88,9 +113,9 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
 }
 
 /** Creates the folder of a file, and makes sure that no symbolic link on the way leads out of the store. */
-async function makeParent({ root }: Folder, name: string): Promise<void> {
+async function makeParent({ root }: Folder, name: string, mode: number): Promise<void> {
   const parent = dirname(join(root, name));
-  await mkdir(parent, { recursive: true });
+  await mkdir(parent, { recursive: true, mode });
   if (!isInside(root, await realpath(parent))) throw new Error(`${parent} leads out of the folder of attachments`);
 }
 

@@ -9,6 +9,8 @@ export interface IdGenerator {
   match(id: string): boolean;
   /** Whether ids are random enough that nobody has to look whether one is taken. */
   readonly isUnique?: boolean;
+  /** The accepted form in words, for error messages: `letters and digits`. */
+  readonly form?: string;
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -51,24 +53,29 @@ function beginningAt(time: number): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
+const uuidForm = 'a lower-case UUID';
+const nameForm = 'letters, digits, "-" and "_", with a letter or digit first';
+const accountForm = 'letters, digits and any of "-_+.@", with a letter or digit first';
+
 const generators: ReadonlyMap<string, IdGenerator> = new Map([
-  ['UUID4', { generate: generateUuid, match: (id: string) => uuid.test(id), isUnique: true }],
-  ['NameGenerator', { generate: generateName, match: (id: string) => name.test(id) }],
-  ['RelaxedUUID', { generate: generateUuid, match: (id: string) => name.test(id), isUnique: true }],
-  ['AccountIdGenerator', { generate: generateName, match: (id: string) => accountName.test(id) }],
+  ['UUID4', builtIn(generateUuid, uuid, uuidForm, true)],
+  ['NameGenerator', builtIn(generateName, name, nameForm)],
+  ['RelaxedUUID', builtIn(generateUuid, name, nameForm, true)],
+  ['AccountIdGenerator', builtIn(generateName, accountName, accountForm)],
 ]);
+
+function builtIn(generate: () => string, pattern: RegExp, form: string, isUnique = false): IdGenerator {
+  return { generate, match: (id) => pattern.test(id), isUnique, form };
+}
+
+const builtInGenerators: ReadonlySet<IdGenerator> = new Set(generators.values());
+
+/** Whether the generator is one of those above, whose forms name every character that they accept. */
+export function isBuiltIn(generator: IdGenerator): boolean {
+  return builtInGenerators.has(generator);
+}
 
 /** The built-in generator of that name, also when existing deployments write it as a dotted path ending in the name. */
 export function findIdGenerator(setting: string): IdGenerator | undefined {
   return generators.get(setting.slice(setting.lastIndexOf('.') + 1));
-}
-
-/**
- * To be called at start for each generator in use, custom ones above all.
- *
- * @throws Error when the generator does not accept an id of its own
- */
-export function requireSelfMatching(setting: string, generator: IdGenerator): void {
-  const id = generator.generate();
-  if (!generator.match(id)) throw new Error(`the id generator ${setting} does not accept its own id ${id}`);
 }

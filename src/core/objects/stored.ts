@@ -1,6 +1,8 @@
 // What storage keeps of an object: its attributes as JSON text, its id and its timestamp. A response is concatenated
 // from these texts; the attributes are parsed only when something needs their value.
-import { formatJson, parseStoredJson, type JsonObject } from '../../base/json.ts';
+import { formatJson, parseStoredJson, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import { copyMembers, largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
 
 /** One list: all objects of a kind below one parent, with a clock of its own. */
 export interface ListKey {
@@ -17,18 +19,40 @@ export class StoredObject {
   readonly lastModified: number;
   /** Compact JSON text of the attributes, without `id` and `last_modified`. */
   readonly text: string;
-  #attributes: JsonObject | undefined;
+  /** Large ones may be collected while nothing uses them: parsed, they take several times the room of their text. */
+  #attributes: JsonObject | WeakRef<JsonObject> | undefined;
 
-  constructor(id: string, lastModified: number, text: string) {
+  /** @param attributes what the text says, where that is known */
+  constructor(id: string, lastModified: number, text: string, attributes?: JsonObject) {
     this.id = id;
     this.lastModified = lastModified;
     this.text = text;
+    if (attributes !== undefined) this.#keep(attributes);
   }
 
-  /** The attributes without `id` and `last_modified`, parsed once. */
+  /** The attributes without `id` and `last_modified`. Parsed once; for a large object `read` does it in steps. */
   get attributes(): JsonObject {
-    this.#attributes ??= parseStoredJson(this.text) as JsonObject;
-    return this.#attributes;
+    return this.#parsed ?? this.#keep(parseStoredJson(this.text) as JsonObject);
+  }
+
+  /** Whether work on all attributes should be done in steps. */
+  get isLarge(): boolean {
+    return this.text.length >= largeTextChars;
+  }
+
+  /** Returns the attributes; keep them for as long as you use those of the object. */
+  *read(): Steps<JsonObject> {
+    return this.#parsed ?? this.#keep((yield* parseStoredInSteps(this.text)) as JsonObject);
+  }
+
+  get #parsed(): JsonObject | undefined {
+    const kept = this.#attributes;
+    return kept instanceof WeakRef ? kept.deref() : kept;
+  }
+
+  #keep(attributes: JsonObject): JsonObject {
+    this.#attributes = this.isLarge ? new WeakRef(attributes) : attributes;
+    return attributes;
   }
 }
 
@@ -82,6 +106,16 @@ export function formatEntries(entries: readonly StoredEntry[]): string {
 export function entryValue(entry: StoredEntry): JsonObject {
   if (isTombstone(entry)) return { id: entry.id, last_modified: entry.lastModified, deleted: true };
   return { ...entry.attributes, id: entry.id, last_modified: entry.lastModified };
+}
+
+/** The object as clients see it, as a value. */
+export function* entryInSteps(object: StoredObject): Steps<JsonObject> {
+  if (!object.isLarge) return entryValue(object);
+  const value: MutableJsonObject = {};
+  yield* copyMembers(yield* object.read(), value);
+  value['id'] = object.id;
+  value['last_modified'] = object.lastModified;
+  return value;
 }
 
 /** JSON text of attributes for storage. */

@@ -35,6 +35,16 @@ function parseTemplate(template: string): readonly Segment[] {
  * @throws Error when the template is malformed; the returned function throws when an id is missing
  */
 export function compileUriTemplate(template: string): (ids: UriIds) => string {
+  const format = compilePartialTemplate(template);
+  return (ids) => {
+    const uri = format(ids);
+    if (uri === undefined) throw new Error(`an id is missing for ${template}`);
+    return uri;
+  };
+}
+
+/** A function like that of `compileUriTemplate` that returns `undefined` when an id is missing. */
+export function compilePartialTemplate(template: string): (ids: UriIds) => string | undefined {
   const literals: string[] = [''];
   const idNames: string[] = [];
   for (const segment of parseTemplate(template)) {
@@ -49,7 +59,7 @@ export function compileUriTemplate(template: string): (ids: UriIds) => string {
     let uri = literals[0]!;
     for (let i = 0; i < idNames.length; i++) {
       const name = idNames[i]!;
-      if (!Object.hasOwn(ids, name)) throw new Error(`${name} is missing for ${template}`);
+      if (!Object.hasOwn(ids, name)) return undefined;
       uri += ids[name]! + literals[i + 1]!;
     }
     return uri;

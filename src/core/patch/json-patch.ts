@@ -2,8 +2,10 @@
 // key like any other; no library does both. Documents are never changed: containers on the way are copied once and
 // then belong to the patch. Work, growth and depth of the result have limits, for a `copy` can double a document.
 import { getKey, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { copyMembers, StepBudget } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { invalidParameters } from '../errors.ts';
-import { equalValues } from '../query/compare.ts';
+import { equalInSteps } from '../query/compare.ts';
 import { formatPointer, parseArrayIndex } from './json-pointer.ts';
 import { abbreviate, type Operation } from './operations.ts';
 
@@ -29,15 +31,15 @@ export const defaultPatchLimits: PatchLimits = { maxGrowthChars: 10_485_760, max
  *
  * @throws ServiceError invalidParameters naming the first operation that fails; nothing is applied then
  */
-export function applyOperations(
+export function* applyOperations(
   document: JsonValue,
   operations: readonly Operation[],
   options: PatchOptions = {},
-): JsonValue {
+): Steps<JsonValue> {
   const patcher = new Patcher(document, options);
   for (const [index, operation] of operations.entries()) {
     try {
-      patcher.apply(operation);
+      yield* patcher.apply(operation);
     } catch (error) {
       if (!(error instanceof OperationFailure)) throw error;
       const label = `${operation.op} ${abbreviate(formatPointer(operation.path))}`;
@@ -62,6 +64,7 @@ class Patcher {
   readonly #adopt: (path: readonly string[], value: JsonValue) => JsonValue;
   /** Containers made by this patch and held at one place only; these may be changed. */
   #owned = new Set<Container>();
+  readonly #budget = new StepBudget();
   #work = 0;
   #growth = 0;
 
@@ -75,35 +78,37 @@ class Patcher {
     return this.#root.document;
   }
 
-  apply(operation: Operation): void {
+  *apply(operation: Operation): Steps<void> {
     switch (operation.op) {
       case 'test':
-        if (!equalValues(this.#find(operation.path), requireValue(operation))) fail('the value is another one');
+        if (!(yield* equalInSteps(this.#find(operation.path), requireValue(operation), this.#budget))) {
+          fail('the value is another one');
+        }
         break;
       case 'add':
-        this.#add(operation.path, requireValue(operation));
+        yield* this.#add(operation.path, requireValue(operation));
         break;
       case 'remove':
-        this.#remove(operation.path);
+        yield* this.#remove(operation.path);
         break;
       case 'replace':
-        this.#replace(operation.path, requireValue(operation));
+        yield* this.#replace(operation.path, requireValue(operation));
         break;
       case 'copy': {
         const value = this.#find(requireFrom(operation));
-        this.#growth += this.#measure(value, 0).chars;
+        this.#growth += yield* this.#measure(value, 0);
         if (this.#growth > this.#limits.maxGrowthChars) fail('the result would be too large');
         // The value now stands at two places, and so may parts of it that belonged to the patch.
         this.#owned = new Set();
-        this.#add(operation.path, value);
+        yield* this.#add(operation.path, value);
         break;
       }
       case 'move': {
         const from = requireFrom(operation);
         if (isBelow(operation.path, from)) fail('a value cannot move into itself');
         const value = this.#find(from);
-        this.#remove(from);
-        this.#add(operation.path, value);
+        yield* this.#remove(from);
+        yield* this.#add(operation.path, value);
         break;
       }
     }
@@ -119,9 +124,9 @@ class Patcher {
     return value;
   }
 
-  #add(path: readonly string[], given: JsonValue): void {
-    const value = this.#prepare(path, given);
-    const container = this.#ownContainer(path);
+  *#add(path: readonly string[], given: JsonValue): Steps<void> {
+    const value = yield* this.#prepare(path, given);
+    const container = yield* this.#ownContainer(path);
     const token = path.at(-1)!;
     if (!Array.isArray(container)) return setKey(container, token, value);
     const index = token === '-' ? container.length : parseArrayIndex(token);
@@ -130,17 +135,17 @@ class Patcher {
     container.splice(index, 0, value);
   }
 
-  #replace(path: readonly string[], given: JsonValue): void {
-    const value = this.#prepare(path, given);
-    const container = this.#ownContainer(path);
+  *#replace(path: readonly string[], given: JsonValue): Steps<void> {
+    const value = yield* this.#prepare(path, given);
+    const container = yield* this.#ownContainer(path);
     const token = path.at(-1)!;
     if (member(container, token) === undefined) fail('there is nothing to replace');
     if (Array.isArray(container)) container[Number(token)] = value;
     else setKey(container, token, value);
   }
 
-  #remove(path: readonly string[]): void {
-    const container = this.#ownContainer(path);
+  *#remove(path: readonly string[]): Steps<void> {
+    const container = yield* this.#ownContainer(path);
     const token = path.at(-1)!;
     if (member(container, token) === undefined) fail('there is nothing to remove');
     if (!Array.isArray(container)) {
@@ -152,21 +157,21 @@ class Patcher {
   }
 
   /** The value as it will stand at the path, checked to be not too deep there. */
-  #prepare(path: readonly string[], given: JsonValue): JsonValue {
+  *#prepare(path: readonly string[], given: JsonValue): Steps<JsonValue> {
     const value = this.#adopt(path, given);
-    this.#measure(value, path.length);
+    yield* this.#measure(value, path.length);
     return value;
   }
 
   /** The container that the last token of the path refers to, every container on the way being the patch's own. */
-  #ownContainer(path: readonly string[]): Container {
-    const root = this.#own(this.#root.document);
+  *#ownContainer(path: readonly string[]): Steps<Container> {
+    const root = yield* this.#own(this.#root.document);
     this.#root.document = root;
     let container = root;
     for (const token of path.slice(0, -1)) {
       const next = member(container, token);
       if (next === undefined) fail(`there is nothing at ${abbreviate(formatPointer(path.slice(0, -1)))}`);
-      const owned = this.#own(next);
+      const owned = yield* this.#own(next);
       if (Array.isArray(container)) container[Number(token)] = owned;
       else setKey(container, token, owned);
       container = owned;
@@ -174,37 +179,40 @@ class Patcher {
     return container;
   }
 
-  #own(value: JsonValue): Container {
+  *#own(value: JsonValue): Steps<Container> {
     if (this.#owned.has(value as Container)) return value as Container;
-    const copy = this.#copyContainer(value);
+    const copy = yield* this.#copyContainer(value);
     this.#owned.add(copy);
     return copy;
   }
 
-  #copyContainer(value: JsonValue): Container {
+  *#copyContainer(value: JsonValue): Steps<Container> {
     if (Array.isArray(value)) {
       this.#spend(value.length);
       return [...(value as readonly JsonValue[])];
     }
     if (!isJsonObject(value)) fail('the path leads into a value that has no members');
     this.#spend(Object.keys(value).length * objectCopyCost);
-    return { ...value };
+    const copy: MutableJsonObject = {};
+    yield* copyMembers(value, copy);
+    return copy;
   }
 
-  /** Size and depth of a value that will stand so many levels below the root; ends early when it is too much. */
-  #measure(value: JsonValue, level: number): { readonly chars: number } {
+  /** Characters of a value that will stand so many levels below the root; ends early when it is too much or too deep. */
+  *#measure(value: JsonValue, level: number): Steps<number> {
     this.#spend(1);
-    if (typeof value === 'string') return { chars: value.length + 1 };
+    if (this.#budget.spend(1)) yield;
+    if (typeof value === 'string') return value.length + 1;
     const isArray = Array.isArray(value);
-    if (!isArray && !isJsonObject(value)) return { chars: 8 };
+    if (!isArray && !isJsonObject(value)) return 8;
     if (level >= this.#limits.maxDepth) fail('the result would be nested too deep');
     let chars = 1;
     if (isArray) {
-      for (const item of value as readonly JsonValue[]) chars += this.#measure(item, level + 1).chars;
-      return { chars };
+      for (const item of value as readonly JsonValue[]) chars += yield* this.#measure(item, level + 1);
+      return chars;
     }
-    for (const key of Object.keys(value)) chars += key.length + 1 + this.#measure(value[key]!, level + 1).chars;
-    return { chars };
+    for (const key of Object.keys(value)) chars += key.length + 1 + (yield* this.#measure(value[key]!, level + 1));
+    return chars;
   }
 
   #spend(work: number): void {

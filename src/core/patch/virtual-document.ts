@@ -3,6 +3,7 @@
 // builds it, gives permission paths their special meaning, and reads the result back. See
 // docs/reference/http-api/objects.md#patch.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import { invalidParameters, type ServiceError } from '../errors.ts';
 import { applyOperations, type PatchLimits } from './json-patch.ts';
 import { abbreviate, type Operation } from './operations.ts';
@@ -29,11 +30,15 @@ export interface PatchResult {
  *
  * @throws ServiceError invalidParameters when an operation fails or the result is no object with permissions
  */
-export function patchObject(target: PatchTarget, operations: readonly Operation[], limits?: PatchLimits): PatchResult {
+export function* patchObject(
+  target: PatchTarget,
+  operations: readonly Operation[],
+  limits?: PatchLimits,
+): Steps<PatchResult> {
   const { permissionNames } = target;
   for (const operation of operations) requireKnownTarget(operation, permissionNames);
   const before = permissionsValue(target);
-  const document = applyOperations(
+  const document = yield* applyOperations(
     { data: target.data, permissions: before },
     operations.map((operation) => completeOperation(operation, permissionNames)),
     { adopt: (path, value) => adoptValue(path, value, permissionNames), ...(limits && { limits }) },

@@ -1,7 +1,7 @@
 // Which access-control entries grant a permission on an object. Kinds declare it as a table; here the table becomes
 // rules that only have to join URIs when a request arrives. See
 // docs/reference/http-api/permissions.md.
-import { compileUriTemplate, objectTemplate, type UriIds } from '../objects/uris.ts';
+import { compilePartialTemplate, compileUriTemplate, objectTemplate, type UriIds } from '../objects/uris.ts';
 
 /** An entry of the object of that kind in the same path: `{kind: 'bucket', entry: 'write'}`. */
 export interface GrantingEntry {
@@ -40,7 +40,10 @@ export interface EntryPattern {
 export interface PermissionRule {
   /** Settings that grant it to the principals they name, without duplicates. */
   readonly settingNames: readonly string[];
-  /** The entries that grant it on the object with these ids in its path; empty where only settings can. */
+  /**
+   * The entries that grant it on the object with these ids in its path; empty where only settings can. Objects whose id is
+   * missing have no entries.
+   */
   bind(ids: UriIds): readonly BoundEntry[];
   /**
    * The entries on individual objects of the list with these ids: those of the kind itself, inherited ones left
@@ -129,7 +132,7 @@ function compileRule(
     return { settingNames: [settingName(endpointKind, permission)], bind: () => [], bindList: () => [] };
   }
   const grantors = [...new Set(entries.map((entry) => entry.kind))].map((name) => ({
-    formatUri: compileUriTemplate(template(byName.get(name)!)),
+    formatUri: compilePartialTemplate(template(byName.get(name)!)),
     permissions: entries.filter((entry) => entry.kind === name).map(({ entry }) => entry),
   }));
   const ownPermissions = entries.filter((entry) => entry.kind === kind.name).map(({ entry }) => entry);
@@ -140,6 +143,7 @@ function compileRule(
       const bound: BoundEntry[] = [];
       for (const { formatUri, permissions } of grantors) {
         const objectId = formatUri(ids);
+        if (objectId === undefined) continue;
         for (const name of permissions) bound.push({ objectId, permission: name });
       }
       return bound;

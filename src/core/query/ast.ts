@@ -52,4 +52,9 @@ export interface PageQuery extends Selection {
   readonly after?: PagePosition | undefined;
   /** Entries wanted, at least 1. */
   readonly limit: number;
+  /**
+   * Bytes that the texts of the entries may have together. A page ends early before the entry that would exceed them, but
+   * never before its first; a backend reads little more than that. Absent: no limit.
+   */
+  readonly maxBytes?: number | undefined;
 }

@@ -1,5 +1,7 @@
 // The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and
 // filters as if by these functions; numbers are compared by their decimal digits, never rounded.
+import type { StepBudget } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
 
 /**
@@ -37,6 +39,21 @@ export function equalValues(a: JsonValue | undefined, b: JsonValue | undefined):
   const keys = Object.keys(a);
   if (keys.length !== Object.keys(b).length) return false;
   for (const key of keys) if (!Object.hasOwn(b, key) || !equalValues(a[key], b[key])) return false;
+  return true;
+}
+
+/** What `equalValues` returns, in steps. */
+export function* equalInSteps(a: JsonValue | undefined, b: JsonValue | undefined, budget: StepBudget): Steps<boolean> {
+  if (budget.spend(1)) yield;
+  if (isJsonArray(a) && isJsonArray(b)) {
+    if (a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!(yield* equalInSteps(a[i], b[i], budget))) return false;
+    return true;
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return equalValues(a, b);
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) if (!Object.hasOwn(b, key) || !(yield* equalInSteps(a[key], b[key], budget))) return false;
   return true;
 }
 

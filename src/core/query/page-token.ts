@@ -5,6 +5,7 @@ import {
   formatJson,
   getKey,
   isJsonObject,
+  defaultJsonLimits,
   parseJson,
   setKey,
   type JsonObject,
@@ -85,7 +86,7 @@ export function parseToken(
 
 function decode(payload: string): JsonValue | undefined {
   try {
-    return parseJson(strictUtf8.decode(Buffer.from(payload, 'base64')), { maxDepth });
+    return parseJson(strictUtf8.decode(Buffer.from(payload, 'base64')), { ...defaultJsonLimits, maxDepth });
   } catch {
     // Neither bytes that are no UTF-8 nor text that is no JSON can be a token; the caller says so to the client.
     return undefined;

@@ -30,6 +30,8 @@ export interface QueryLimits {
   readonly paginateBy?: number | undefined;
   /** Setting `storage_max_fetch_size`. */
   readonly maxFetchSize: number;
+  /** Setting `max_page_bytes`. */
+  readonly maxPageBytes?: number | undefined;
   readonly maxFilters?: number | undefined;
   readonly maxSortKeys?: number | undefined;
 }
@@ -79,6 +81,7 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
     includeDeleted: filters.some(({ field }) => isTimestamp(field)),
     sort,
     limit: effectiveLimit(parameters.limit, limits),
+    maxBytes: limits.maxPageBytes,
     after: token?.position,
     token,
     projection,

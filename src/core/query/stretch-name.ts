@@ -13,6 +13,7 @@ export function nameStretch({
   sort,
   after,
   limit,
+  maxBytes,
   includeDeleted = false,
 }: PageQuery): string | undefined {
   const [first] = sort;
@@ -22,5 +23,5 @@ export function nameStretch({
   const { direction } = first;
   const { low, high } = (after === undefined ? range : continueRange(range, direction, after)) ?? {};
   if (low === undefined) return undefined;
-  return `${direction} ${low} ${high} ${limit} ${includeDeleted}`;
+  return `${direction} ${low} ${high} ${limit} ${maxBytes} ${includeDeleted}`;
 }

@@ -1,16 +1,26 @@
 // Keywords that apply other schemas: to the members of a value, or to the value itself.
 import { getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import { isJsonArray } from '../query/compare.ts';
 import { dependentNames, missingProperty, readCount } from './assertions.ts';
 import { abbreviate, fail, type Compiler, type Keyword, type KeywordRow } from './keyword.ts';
-import { Seen, UnusableSchema, type Check, type Failure, type Run } from './run.ts';
+import { isPending, Seen, UnusableSchema, type Check, type Failure, type Run, type Verdict } from './run.ts';
 import type { SafePattern } from './safe-pattern.ts';
 
-/** Applies a schema to a member and names the member in what failed inside. */
-function checkMember(check: Check, value: JsonValue, key: string | number, run: Run): Failure | undefined {
+/** Applies a schema to a member and names the member in what failed inside. Pauses when it is time. */
+function* checkMember(check: Check, value: JsonValue, key: string | number, run: Run): Steps<Verdict> {
   run.spend(1);
-  const failure = check(value, run);
+  const found = check(value, run);
+  const failure = isPending(found) ? yield* found : found;
+  if (run.isDue) yield;
   return failure === undefined || failure.at !== undefined ? failure : { ...failure, at: key };
+}
+
+/** The verdict of a check, with a pause when it is time. */
+function* settle(found: Verdict | Steps<Verdict>, run: Run): Steps<Verdict> {
+  const failure = isPending(found) ? yield* found : found;
+  if (run.isDue) yield;
+  return failure;
 }
 
 function readSchemas(keyword: string, value: JsonValue, compiler: Compiler): readonly Check[] {
@@ -31,7 +41,7 @@ const properties: Keyword = (value, _schema, compiler) => {
     compiler.dialect === 3 && isJsonObject(value)
       ? Object.keys(value).filter((key) => isJsonObject(value[key]) && getKey(value[key], 'required') === true)
       : [];
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     if (!isJsonObject(candidate)) return undefined;
     const missing = needed.find((key) => !Object.hasOwn(candidate, key));
     if (missing !== undefined) return missingProperty(missing);
@@ -39,7 +49,7 @@ const properties: Keyword = (value, _schema, compiler) => {
     for (const [key, check] of checks) {
       const member = getKey(candidate, key);
       if (member === undefined) continue;
-      const failure = checkMember(check, member, key, run);
+      const failure = yield* checkMember(check, member, key, run);
       if (failure !== undefined) return failure;
       seen?.keys.add(key);
     }
@@ -56,12 +66,12 @@ const patternProperties: Keyword = (value, _schema, compiler) => {
   const checks = [...readSchemaMap('patternProperties', value, compiler)].map(
     ([text, check]) => [compiler.pattern(text), check] as const,
   );
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     if (!isJsonObject(candidate)) return undefined;
     for (const key of Object.keys(candidate)) {
       for (const [pattern, check] of checks) {
         if (!matches(pattern, key, run)) continue;
-        const failure = checkMember(check, candidate[key]!, key, run);
+        const failure = yield* checkMember(check, candidate[key]!, key, run);
         if (failure !== undefined) return failure;
         seen?.keys.add(key);
       }
@@ -76,13 +86,15 @@ const additionalProperties: Keyword = (value, schema, compiler) => {
   const patterns = getKey(schema, 'patternProperties');
   const names = new Set(isJsonObject(declared) ? Object.keys(declared) : []);
   const compiled = isJsonObject(patterns) ? Object.keys(patterns).map((text) => compiler.pattern(text)) : [];
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     if (!isJsonObject(candidate)) return undefined;
     for (const key of Object.keys(candidate)) {
       run.spend(1);
       if (names.has(key) || compiled.some((pattern) => matches(pattern, key, run))) continue;
-      const failure =
-        value === false ? unexpected('additionalProperties', key) : checkMember(check, candidate[key]!, key, run);
+      const failure: Verdict =
+        value === false
+          ? unexpected('additionalProperties', key)
+          : yield* checkMember(check, candidate[key]!, key, run);
       if (failure !== undefined) return failure;
       seen?.keys.add(key);
     }
@@ -97,11 +109,11 @@ function unexpected(keyword: string, key: string): Failure {
 
 const propertyNames: Keyword = (value, _schema, compiler) => {
   const check = compiler.check(value);
-  return (candidate, run) => {
+  return function* apply(candidate, run) {
     if (!isJsonObject(candidate)) return undefined;
     for (const key of Object.keys(candidate)) {
       run.spend(1);
-      const failure = check(key, run);
+      const failure = yield* settle(check(key, run), run);
       if (failure !== undefined) return fail('propertyNames', `the name ${abbreviate(key, 100)}: ${failure.reason}`);
     }
     return undefined;
@@ -115,9 +127,9 @@ function dependent(keyword: string): Keyword {
     const checks = Object.keys(value).map((property) =>
       compileDependency(keyword, property, value[property]!, compiler),
     );
-    return (candidate, run, seen) => {
+    return function* apply(candidate, run, seen) {
       run.spend(checks.length);
-      return firstFailure(checks, candidate, run, seen);
+      return yield* firstFailure(checks, candidate, run, seen);
     };
   };
 }
@@ -130,17 +142,17 @@ function compileDependency(keyword: string, property: string, value: JsonValue, 
     isJsonObject(candidate) && Object.hasOwn(candidate, property) ? check(candidate, run, seen) : undefined;
 }
 
-function firstFailure(checks: readonly Check[], value: JsonValue, run: Run, seen?: Seen): Failure | undefined {
+function* firstFailure(checks: readonly Check[], value: JsonValue, run: Run, seen?: Seen): Steps<Verdict> {
   for (const check of checks) {
-    const failure = check(value, run, seen);
+    const failure = yield* settle(check(value, run, seen), run);
     if (failure !== undefined) return failure;
   }
   return undefined;
 }
 
-function checkItems(check: Check, items: JsonArray, from: number, run: Run): Failure | undefined {
+function* checkItems(check: Check, items: JsonArray, from: number, run: Run): Steps<Verdict> {
   for (let index = from; index < items.length; index++) {
-    const failure = checkMember(check, items[index]!, index, run);
+    const failure = yield* checkMember(check, items[index]!, index, run);
     if (failure !== undefined) return failure;
   }
   return undefined;
@@ -150,11 +162,11 @@ function checkItems(check: Check, items: JsonArray, from: number, run: Run): Fai
 function tuple(keyword: string): Keyword {
   return (value, _schema, compiler) => {
     const checks = readSchemas(keyword, value, compiler);
-    return (candidate, run, seen) => {
+    return function* apply(candidate, run, seen) {
       if (!isJsonArray(candidate)) return undefined;
       const count = Math.min(checks.length, candidate.length);
       for (let index = 0; index < count; index++) {
-        const failure = checkMember(checks[index]!, candidate[index]!, index, run);
+        const failure = yield* checkMember(checks[index]!, candidate[index]!, index, run);
         if (failure !== undefined) return failure;
       }
       if (seen !== undefined) seen.itemsBefore = Math.max(seen.itemsBefore, count);
@@ -166,9 +178,9 @@ function tuple(keyword: string): Keyword {
 /** One schema for all items after the first ones. */
 function itemsFrom(value: JsonValue, from: number, compiler: Compiler): Check {
   const check = compiler.check(value);
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     if (!isJsonArray(candidate)) return undefined;
-    const failure = checkItems(check, candidate, from, run);
+    const failure = yield* checkItems(check, candidate, from, run);
     if (failure === undefined && seen !== undefined) seen.all = true;
     return failure;
   };
@@ -194,12 +206,12 @@ const contains: Keyword = (value, schema, compiler) => {
   const most = hasCounts ? getKey(schema, 'maxContains') : undefined;
   const min = least === undefined ? 1 : readCount('minContains', least);
   const max = most === undefined ? Infinity : readCount('maxContains', most);
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     if (!isJsonArray(candidate)) return undefined;
     let count = 0;
     for (const [index, item] of candidate.entries()) {
       run.spend(1);
-      if (check(item, run) !== undefined) continue;
+      if ((yield* settle(check(item, run), run)) !== undefined) continue;
       count++;
       if (compiler.dialect === 2020) seen?.keys.add(index);
       // Without limits, and nobody asking which ones, one is enough.
@@ -212,10 +224,10 @@ const contains: Keyword = (value, schema, compiler) => {
 };
 
 /** Applies a schema to the value itself; what it saw counts only when the value is valid. */
-function tryCheck(check: Check, value: JsonValue, run: Run, seen: Seen | undefined): Failure | undefined {
-  if (seen === undefined) return check(value, run);
+function* tryCheck(check: Check, value: JsonValue, run: Run, seen: Seen | undefined): Steps<Verdict> {
+  if (seen === undefined) return yield* settle(check(value, run), run);
   const own = new Seen();
-  const failure = check(value, run, own);
+  const failure = yield* settle(check(value, run, own), run);
   if (failure === undefined) {
     run.spend(own.keys.size);
     seen.merge(own);
@@ -231,10 +243,10 @@ const allOf: Keyword = (value, _schema, compiler) => {
 const anyOf: Keyword = (value, _schema, compiler) => {
   const checks = readSchemas('anyOf', value, compiler);
   const failure = fail('anyOf', 'none of the schemas of anyOf matches');
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     let isValid = false;
     for (const check of checks) {
-      if (tryCheck(check, candidate, run, seen) !== undefined) continue;
+      if ((yield* tryCheck(check, candidate, run, seen)) !== undefined) continue;
       if (seen === undefined) return undefined;
       isValid = true;
     }
@@ -246,10 +258,10 @@ const oneOf: Keyword = (value, _schema, compiler) => {
   const checks = readSchemas('oneOf', value, compiler);
   const none = fail('oneOf', 'none of the schemas of oneOf matches');
   const several = fail('oneOf', 'more than one of the schemas of oneOf match');
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     let count = 0;
     for (const check of checks) {
-      if (tryCheck(check, candidate, run, seen) !== undefined) continue;
+      if ((yield* tryCheck(check, candidate, run, seen)) !== undefined) continue;
       if (++count > 1) return several;
     }
     return count === 1 ? undefined : none;
@@ -259,15 +271,17 @@ const oneOf: Keyword = (value, _schema, compiler) => {
 const not: Keyword = (value, _schema, compiler) => {
   const check = compiler.check(value);
   const failure = fail('not', 'the schema of not matches');
-  return (candidate, run) => (check(candidate, run) === undefined ? failure : undefined);
+  return function* apply(candidate, run) {
+    return (yield* settle(check(candidate, run), run)) === undefined ? failure : undefined;
+  };
 };
 
 const ifKeyword: Keyword = (value, schema, compiler) => {
   const condition = compiler.check(value);
   const [then, otherwise] = ['then', 'else'].map((name) => compiler.check(getKey(schema, name) ?? true));
-  return (candidate, run, seen) => {
-    const branch = tryCheck(condition, candidate, run, seen) === undefined ? then! : otherwise!;
-    return branch(candidate, run, seen);
+  return function* apply(candidate, run, seen) {
+    const isMet = (yield* tryCheck(condition, candidate, run, seen)) === undefined;
+    return yield* settle((isMet ? then! : otherwise!)(candidate, run, seen), run);
   };
 };
 
@@ -280,10 +294,10 @@ export function compileUnevaluated(
   keyword: 'unevaluatedProperties' | 'unevaluatedItems',
   value: JsonValue,
   compiler: Compiler,
-): (candidate: JsonValue, run: Run, seen: Seen) => Failure | undefined {
+): (candidate: JsonValue, run: Run, seen: Seen) => Steps<Verdict> {
   const check = compiler.check(value);
   const ofItems = keyword === 'unevaluatedItems';
-  return (candidate, run, seen) => {
+  return function* apply(candidate, run, seen) {
     const isConcerned = ofItems ? isJsonArray(candidate) : isJsonObject(candidate);
     if (!isConcerned || seen.all) return undefined;
     const members: Iterable<readonly [string | number, JsonValue]> = isJsonArray(candidate)
@@ -292,7 +306,7 @@ export function compileUnevaluated(
     for (const [key, member] of members) {
       run.spend(1);
       if (seen.has(key)) continue;
-      const failure = value === false ? unexpected(keyword, String(key)) : checkMember(check, member, key, run);
+      const failure = value === false ? unexpected(keyword, String(key)) : yield* checkMember(check, member, key, run);
       if (failure !== undefined) return failure;
     }
     seen.all = true;

@@ -1,11 +1,13 @@
 // Keywords that look at a value alone, without applying other schemas. Each reads its own value once and returns the
 // check to run; `undefined` when the keyword has nothing to say in this form.
 import { type ExactNumber, formatJson, getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
-import { compareValues, equalValues, isJsonArray, sortedKeys } from '../query/compare.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
+import { compareValues, equalInSteps, equalValues, isJsonArray, sortedKeys } from '../query/compare.ts';
 import type { Dialect } from './dialect.ts';
 import { abbreviate, charsPerStep, fail, type Keyword, type KeywordRow } from './keyword.ts';
 import { isIntegral, isJsonNumber, isMultipleOf, isWrittenAsInteger, type JsonNumber } from './numbers.ts';
-import { UnusableSchema, type Check, type Failure } from './run.ts';
+import { UnusableSchema, type Check, type Failure, type Verdict } from './run.ts';
 
 const types: Readonly<Record<string, (value: JsonValue, dialect: Dialect) => boolean>> = {
   null: (value) => value === null,
@@ -69,15 +71,23 @@ const enumKeyword: Keyword = (value) => {
   return (candidate, run) => {
     if (typeof candidate === 'string') return texts.has(candidate) ? undefined : failure;
     run.spend(cost + others.length * memberCost(candidate));
+    if (typeof candidate === 'object') return findAmong(others, candidate, failure);
     return others.some((item) => equalValues(item, candidate)) ? undefined : failure;
   };
 };
+
+function* findAmong(values: readonly JsonValue[], candidate: JsonValue, failure: Failure): Steps<Verdict> {
+  const budget = new StepBudget();
+  for (const value of values) if (yield* equalInSteps(value, candidate, budget)) return undefined;
+  return failure;
+}
 
 const constKeyword: Keyword = (value) => {
   const failure = fail('const', `expected ${abbreviate(formatJson(value))}`);
   const cost = comparisonCost(value);
   return (candidate, run) => {
     run.spend(cost + memberCost(candidate));
+    if (typeof candidate === 'object') return findAmong([value], candidate, failure);
     return equalValues(value, candidate) ? undefined : failure;
   };
 };
@@ -182,10 +192,11 @@ const itemCost = 5;
 const uniqueItems: Keyword = (value) => {
   if (value !== true) return undefined;
   const failure = fail('uniqueItems', 'expected items that differ from each other');
-  return (candidate, run) => {
+  return function* check(candidate, run) {
     if (!isJsonArray(candidate)) return undefined;
     const texts = new Set<string>();
     for (const item of candidate) {
+      if (run.isDue) yield;
       const text = canonicalText(item);
       run.spend(itemCost + text.length / charsPerStep);
       if (texts.has(text)) return failure;
@@ -215,8 +226,15 @@ function canonicalNumber(value: JsonNumber): string {
 function canonicalDigits({ text }: ExactNumber): string {
   const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text)!;
   const all = `${whole!}${fraction}`.replace(/^0+/, '');
-  const digits = all.replace(/0+$/, '');
+  const digits = withoutZerosAtEnd(all);
   return `${sign!}${digits}e${BigInt(power) - BigInt(fraction.length) + BigInt(all.length - digits.length)}`;
+}
+
+/** A loop and not `/0+$/`: a regular expression tries every run of zeros anew from each of its zeros. */
+function withoutZerosAtEnd(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--;
+  return digits.slice(0, end);
 }
 
 function requiredKeys(keyword: string, value: JsonValue): readonly string[] {

@@ -1,26 +1,42 @@
 // From a schema to the function that validates values against it. Schemas come from clients, so nothing is turned into
 // program text, compiling takes time in proportion to the schema, and every step of a validation is counted.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { applicators, compileUnevaluated } from './applicators.ts';
 import { assertions } from './assertions.ts';
 import { dialectOf, type Dialect } from './dialect.ts';
 import { abbreviate, fail, type Compiler } from './keyword.ts';
 import { References, subschemas, type Resource, type Target } from './references.ts';
-import { Run, Seen, UnusableSchema, type Check, type Failure } from './run.ts';
+import { isPending, Run, Seen, UnusableSchema, type Check, type Verdict } from './run.ts';
 import { compileSafePattern, UnsupportedPattern, type SafePattern } from './safe-pattern.ts';
 
 /** Instructions that the patterns of one schema may have together, because compiling them takes time, too. */
 const maxPatternInstructions = 10_000;
 
+/** Finds the first failure of a value; throws UnusableSchema or TooMuchWork. */
+export type Validator = (value: JsonValue) => Steps<Verdict>;
+
 /**
  * Compiles a schema.
  *
- * @returns the function that finds the first failure of a value; it throws UnusableSchema or TooMuchWork
  * @throws UnusableSchema when a keyword has a value it cannot have
  */
-export function compileSchema(schema: JsonObject): (value: JsonValue) => Failure | undefined {
-  const check = new SchemaCompiler(schema).check(schema);
-  return (value) => check(value, new Run());
+export function* compileSchema(schema: JsonObject): Steps<Validator> {
+  const compiler = new SchemaCompiler(schema, yield* References.of(schema, dialectOf(schema)));
+  yield* compileParts(schema, (part) => {
+    try {
+      compiler.check(part);
+    } catch (error) {
+      // Only what the schema as a whole makes use of has to be usable.
+      if (!(error instanceof UnusableSchema)) throw error;
+    }
+  });
+  const check = compiler.check(schema);
+  return function* validate(value) {
+    const found = check(value, new Run());
+    return isPending(found) ? yield* found : found;
+  };
 }
 
 /**
@@ -28,14 +44,24 @@ export function compileSchema(schema: JsonObject): (value: JsonValue) => Failure
  *
  * @throws UnusableSchema
  */
-export function requireUsableSchema(schema: JsonObject): void {
-  const compiler = new SchemaCompiler(schema);
-  const visit = (part: JsonObject): void => {
-    compiler.check(part);
-    for (const inner of subschemas(part)) visit(inner);
-  };
-  visit(schema);
+export function* requireUsableSchema(schema: JsonObject): Steps<void> {
+  const compiler = new SchemaCompiler(schema, yield* References.of(schema, dialectOf(schema)));
+  yield* compileParts(schema, (part) => void compiler.check(part));
 }
+
+/** Visits the inner parts before the outer ones, which then take only their own time to compile. */
+function* compileParts(
+  schema: JsonObject,
+  compile: (part: JsonObject) => void,
+  budget: StepBudget = new StepBudget(),
+): Steps<void> {
+  for (const inner of subschemas(schema)) yield* compileParts(inner, compile, budget);
+  compile(schema);
+  if (budget.spend(partCost)) yield;
+}
+
+/** Members that take as long to copy as a part of a schema takes to compile. */
+const partCost = 10;
 
 const always: Check = () => undefined;
 const never: Check = () => fail('false schema', 'nothing is allowed here');
@@ -47,9 +73,9 @@ class SchemaCompiler implements Compiler {
   readonly #patterns = new Map<string, SafePattern>();
   #patternInstructions = 0;
 
-  constructor(document: JsonObject) {
+  constructor(document: JsonObject, references: References) {
     this.dialect = dialectOf(document);
-    this.#references = new References(document, this.dialect);
+    this.#references = references;
   }
 
   check(schema: JsonValue): Check {
@@ -109,10 +135,11 @@ class SchemaCompiler implements Compiler {
       ...(items === undefined ? [] : [compileUnevaluated('unevaluatedItems', items, this)]),
       ...(properties === undefined ? [] : [compileUnevaluated('unevaluatedProperties', properties, this)]),
     ];
-    return (value, run, outer) => {
+    return function* apply(value, run, outer) {
       const seen = new Seen();
-      let failure = check(value, run, seen);
-      for (const finish of last) failure ??= finish(value, run, seen);
+      const found = check(value, run, seen);
+      let failure = isPending(found) ? yield* found : found;
+      for (const finish of last) failure ??= yield* finish(value, run, seen);
       if (failure === undefined) outer?.merge(seen);
       return failure;
     };
@@ -185,10 +212,17 @@ function inScope(resource: Resource, check: Check): Check {
   return (value, run, seen) => {
     if (run.scope.at(-1) === resource) return check(value, run, seen);
     run.scope.push(resource);
-    const failure = check(value, run, seen);
+    const found = check(value, run, seen);
+    if (isPending(found)) return leaveScope(found, run);
     run.scope.pop();
-    return failure;
+    return found;
   };
+}
+
+function* leaveScope(found: Steps<Verdict>, run: Run): Steps<Verdict> {
+  const failure = yield* found;
+  run.scope.pop();
+  return failure;
 }
 
 function sequence(checks: readonly Check[]): Check {
@@ -196,9 +230,31 @@ function sequence(checks: readonly Check[]): Check {
   if (count === 0) return always;
   return (value, run, seen) => {
     run.enter(count);
-    let failure: Failure | undefined;
-    for (let index = 0; index < count && failure === undefined; index++) failure = checks[index]!(value, run, seen);
+    for (let index = 0; index < count; index++) {
+      const found = checks[index]!(value, run, seen);
+      if (found === undefined) continue;
+      if (isPending(found)) return finishSequence(found, checks, index + 1, { value, run, seen });
+      run.leave();
+      return found;
+    }
     run.leave();
-    return failure;
+    return undefined;
   };
+}
+
+/** The rest of a sequence, from a check on that goes on in steps. */
+function* finishSequence(
+  pending: Steps<Verdict>,
+  checks: readonly Check[],
+  from: number,
+  { value, run, seen }: { readonly value: JsonValue; readonly run: Run; readonly seen: Seen | undefined },
+): Steps<Verdict> {
+  let failure = yield* pending;
+  for (let index = from; index < checks.length && failure === undefined; index++) {
+    if (run.isDue) yield;
+    const found = checks[index]!(value, run, seen);
+    failure = isPending(found) ? yield* found : found;
+  }
+  run.leave();
+  return failure;
 }

@@ -2,6 +2,7 @@
 // resource with anchors of its own. Nothing outside of the document is ever fetched; beside it, only the meta-schema
 // that schemas are checked against is known.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { parseArrayIndex, parsePointer } from '../patch/json-pointer.ts';
 import type { Dialect } from './dialect.ts';
 import { draft07 } from './meta-schema.ts';
@@ -17,6 +18,9 @@ export interface Target {
   readonly schema: JsonValue;
   readonly resource: Resource;
 }
+
+/** Parts of a document that are indexed in one step. */
+const partsPerStep = 500;
 
 /** Stands for the address of a schema that has none, so that relative references can be resolved. */
 const nowhere = 'schema://document/';
@@ -68,10 +72,16 @@ export class References {
   readonly #resourceOf = new Map<JsonObject, Resource>();
   readonly #document: Resource;
 
-  constructor(document: JsonObject, dialect: Dialect) {
+  private constructor(document: JsonObject, dialect: Dialect) {
     this.#dialect = dialect;
     this.#document = this.#addResource(nowhere, document);
-    this.#index(document, this.#document);
+  }
+
+  /** The references of a document. */
+  static *of(document: JsonObject, dialect: Dialect): Steps<References> {
+    const references = new References(document, dialect);
+    yield* references.#index(document, references.#document);
+    return references;
   }
 
   /** The resource a schema of the document belongs to. */
@@ -96,7 +106,7 @@ export class References {
   #knownResource(uri: string): Resource | undefined {
     if (uri !== draft07Uri) return undefined;
     const resource = this.#addResource(draft07Uri, draft07);
-    this.#index(draft07, resource);
+    runAtOnce(this.#index(draft07, resource));
     return resource;
   }
 
@@ -111,18 +121,29 @@ export class References {
       if (schema === undefined) return undefined;
       if (isJsonObject(schema)) resource = this.#resourceOf.get(schema) ?? resource;
     }
-    if (isJsonObject(schema) && !this.#resourceOf.has(schema)) this.#index(schema, resource);
+    if (isJsonObject(schema) && !this.#resourceOf.has(schema)) runAtOnce(this.#index(schema, resource));
     return { schema: schema!, resource };
   }
 
-  #index(schema: JsonObject, outer: Resource): void {
+  *#index(document: JsonObject, outer: Resource): Steps<void> {
+    const ahead: [JsonObject, Resource][] = [[document, outer]];
+    for (let next = ahead.pop(), count = 1; next !== undefined; next = ahead.pop(), count++) {
+      const [schema, around] = next;
+      const resource = this.#indexPart(schema, around);
+      const inner = [...subschemas(schema)].toReversed();
+      for (const part of inner) ahead.push([part, resource]);
+      if (count % partsPerStep === 0) yield;
+    }
+  }
+
+  #indexPart(schema: JsonObject, outer: Resource): Resource {
     let resource = outer;
     const hasRef = typeof getKey(schema, '$ref') === 'string';
     // Up to draft 7 nothing beside a reference counts, not even its id.
     if (this.#dialect >= 2019 || !hasRef) resource = this.#readId(schema, outer);
     this.#resourceOf.set(schema, resource);
     if (this.#dialect >= 2019) this.#readAnchors(schema, resource);
-    for (const inner of subschemas(schema)) this.#index(inner, resource);
+    return resource;
   }
 
   #readId(schema: JsonObject, outer: Resource): Resource {

@@ -19,6 +19,9 @@ export class UnsupportedPattern extends Error {}
 /** Characters a pattern may have. */
 export const maxPatternChars = 2000;
 
+/** Characters of a text that a pattern is tried on. The engine cannot be interrupted: these take some 30 ms. */
+const maxTextChars = 1_000_000;
+
 /** Instructions a compiled pattern may have: with them grows the time spent on each character. */
 const maxProgramSize = 2500;
 
@@ -50,7 +53,7 @@ export function compileSafePattern(pattern: string): SafePattern {
   return {
     size,
     test: (text) => compiled.test(text),
-    stepsFor: (text) => 1 + (text.length * size) / instructionsPerStep,
+    stepsFor: (text) => (text.length > maxTextChars ? Infinity : 1 + (text.length * size) / instructionsPerStep),
   };
 }
 

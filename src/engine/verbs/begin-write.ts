@@ -4,10 +4,10 @@
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { LockedState } from '../../contracts/storage.ts';
 import type { ServiceError } from '../../core/errors.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
-import type { PathIds } from '../context.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, requireValidId, type Scope } from '../scope.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
 import { canWriteAlone } from './write.ts';
 
@@ -46,7 +46,7 @@ export interface WritePlan<T> {
   /** Whether the entries of an object that exists will be needed. */
   readonly readsPermissions?: boolean;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
-  readonly check: () => T;
+  readonly check: () => T | Promise<T>;
   /** Slow work on a request that is in order, before the list is locked; `object` may have changed when it is. */
   readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
 }
@@ -74,10 +74,10 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const isAlone = mayBeAlone(scope, plan);
   const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
   const exists = object !== undefined;
-  const checked = check();
+  const checking = check();
+  const checked = checking instanceof Promise ? await checking : checking;
   if (orphaned !== undefined) throw orphaned;
   requireNoIssues(scope);
-  if (id !== undefined) requireValidId(scope, id);
   await prepare?.(checked, object);
 
   // Whether a precondition fails on what is not there depends on the clock of the list.

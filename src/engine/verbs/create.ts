@@ -1,15 +1,18 @@
 // POST on a list: a new object, under an id of the client's or of the server's choice. An id that exists is answered
 // with the object as it is.
 import type { JsonValue } from '../../base/json.ts';
+import { runFromNow } from '../../base/steps.ts';
 import { invalidParameters } from '../../core/errors.ts';
-import { emptyEnvelope, parseBody, parseEnvelope, required, splitData } from '../envelope.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
+import { readEnvelope, required } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
 import { requireOwnId } from '../ownership.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
-import { idsWith, requireValidId, type Scope } from '../scope.ts';
+import { idsWith, type Scope } from '../scope.ts';
+import { refusedId } from '../refused-id.ts';
 import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 
@@ -17,9 +20,8 @@ import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context } = scope;
   const { issues, request } = context;
-  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
-  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
-  const data = splitData(envelope.data ?? {});
+  const reading = runFromNow(readEnvelope(scope), 'normal');
+  const { envelope, data } = reading instanceof Promise ? await reading : reading;
   const sentId = data.id === undefined ? undefined : requireId(scope, data.id);
   if (kind.declaration.ownerOf !== undefined) {
     if (sentId === undefined && issues.length === 0) throw invalidParameters([required('data.id')]);
@@ -34,8 +36,9 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     // An id that exists takes the right to read it: the answer discloses the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
-    check: () => checkData(scope, data, 'data.', issues),
-    prepare: (attributes, old) => (old === undefined ? prepareWrite(scope, { id, old, attributes }) : undefined),
+    check: () => runFromNow(checkData(scope, data, 'data.', issues), 'normal'),
+    prepare: (attributes, old) =>
+      old === undefined ? prepareWrite(scope, { id, old, attributes }, request.body.isLarge) : undefined,
   });
   const { writer, state, checked: attributes } = begun;
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
@@ -47,7 +50,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   }
   const written = await writeObject(scope, writer, {
     id,
-    isFresh: sentId === undefined && kind.ids.isUnique === true,
+    isFresh: sentId === undefined && kind.ids.isUnique,
     old: undefined,
     clock: state.timestamp,
     attributes,
@@ -57,10 +60,11 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   return objectResponse(scope, 201, written.object, written.permissions);
 }
 
-function requireId(scope: Scope, id: JsonValue): string {
+function requireId({ kind }: Scope, id: JsonValue): ObjectId {
   if (typeof id !== 'string') {
     throw invalidParameters([{ location: 'path', name: null, description: 'the id must be a text' }]);
   }
-  requireValidId(scope, id);
-  return id;
+  const accepted = kind.ids.parse(id);
+  if (accepted === undefined) throw invalidParameters([refusedId('path', kind.ids)]);
+  return accepted;
 }

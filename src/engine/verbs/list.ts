@@ -1,7 +1,8 @@
 // GET and HEAD on a list: one page of it, or how much there is.
-import { formatJson } from '../../base/json.ts';
-import { fittingEntries, type JoinedEntries } from '../../core/objects/joined.ts';
-import { entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
+import type { JoinedEntries } from '../../core/objects/joined.ts';
+import { entryInSteps, entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Field, PagePosition, PageQuery } from '../../core/query/ast.ts';
@@ -217,12 +218,13 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
 }
 
 async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
-  const entries = fittingEntries(page.entries);
+  const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
-  const more = page.more || entries.length < page.entries.length;
   const last = entries.at(-1);
   const position = last && positionOf(last, query.sort);
-  return { text: formatPage(scope, entries, query), count: entries.length, more, position };
+  const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
+  const text = formatting instanceof Promise ? await formatting : formatting;
+  return { text, count: entries.length, more, position };
 }
 
 /**
@@ -238,11 +240,21 @@ async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): 
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
 }
 
-function formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): string {
+function* formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): Steps<string> {
   const shown =
     scope.kind.declaration.present === undefined
       ? entries
       : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
   if (projection === undefined) return formatEntries(shown);
-  return shown.map((entry) => formatJson(project(entryValue(entry), projection))).join(',');
+  const texts: string[] = [];
+  let chars = 0;
+  for (const entry of shown) {
+    const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
+    texts.push(yield* formatInSteps(project(value, projection)));
+    chars += isTombstone(entry) ? 0 : entry.text.length;
+    if (chars < largeTextChars) continue;
+    chars = 0;
+    yield;
+  }
+  return texts.join(',');
 }

@@ -1,8 +1,11 @@
 // PATCH on an object: change some of its attributes or permissions.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
-import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
-import { equalValues } from '../../core/query/compare.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
+import { entryInSteps, isSameObject, type StoredObject } from '../../core/objects/stored.ts';
+import { equalInSteps } from '../../core/query/compare.ts';
 import type { Context } from '../context.ts';
 import { mediaType, type ServiceResponse } from '../exchange.ts';
 import { presentObject } from '../ownership.ts';
@@ -10,8 +13,9 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import { beginWrite, forChange } from './begin-write.ts';
-import { parsePatch, type Patch } from './patch-format.ts';
-import { checkData, prepareWrite, requireSameId, writeObject } from './write.ts';
+import { takeLargeTurn } from './large-turns.ts';
+import { parsePatch, type Patch, type Patched } from './patch-format.ts';
+import { ChangedMeanwhile, checkData, prepareWrite, requireSameId, writeObject } from './write.ts';
 
 type Behavior = 'full' | 'light' | 'diff';
 
@@ -23,14 +27,17 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const preconditions = readPreconditions(context);
   const behavior = readBehavior(context);
   const type = mediaType(request.headers['content-type'] ?? 'application/json');
+  let ahead: Modified | undefined;
   const begun = await beginWrite(scope, {
     id,
     action: 'update',
     authorize: forChange(scope),
     expects: [true],
     readsPermissions: true,
-    check: () => parsePatch(type, request.body, kind.permissions, issues),
-    prepare: (patch, object) => (object === undefined ? undefined : prepare(scope, patch, object)),
+    check: () => runFromNow(parsePatch(type, request.body, kind.permissions, issues), 'normal'),
+    prepare: async (patch, object) => {
+      if (object !== undefined) ahead = await modifyAhead(scope, patch, object);
+    },
   });
   const { writer, state, checked: patch } = begun;
   const old = state.object;
@@ -38,15 +45,12 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const shown = presentObject(scope, old);
   requireMatch(preconditions, old.lastModified, shown);
 
-  const uri = kind.objectUri(context.ids);
   const { permission } = writer ?? context.session.reader;
-  const stored = begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(uri) : {});
-  const before = entryValue(shown);
-  const patched = patch(before, stored);
-  requireSameId(patched.data.id, id);
-  const attributes = checkData(scope, patched.data, '', issues);
-  if (issues.length > 0) throw invalidParameters(issues);
-
+  const stored =
+    begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {});
+  const isAsAhead = ahead !== undefined && isSameObject(ahead.old, old) && isSamePermissions(ahead.stored, stored);
+  const modifying = isAsAhead ? ahead! : runFromNow(modify(scope, patch, old, stored), 'urgent');
+  const { patched, attributes } = modifying instanceof Promise ? await modifying : modifying;
   const { object, permissions } = await writeObject(scope, writer, {
     id,
     old,
@@ -57,26 +61,55 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     permissions: () => patched.permissions,
   });
   if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
-  return partialResponse(
-    object.lastModified,
-    trim(behavior, patched.sent, before, entryValue(presentObject(scope, object))),
-  );
+  const trimming = runFromNow(trim(behavior, patched.sent, shown, presentObject(scope, object)), 'urgent');
+  return partialResponse(object.lastModified, trimming instanceof Promise ? await trimming : trimming);
 }
 
-/** Tries the patch out, for the kind's slow work. What is wrong with it is told when it is applied in earnest. */
-async function prepare(scope: Scope, patch: Patch, object: StoredObject): Promise<void> {
+/** What a patch makes of an object and its permissions. */
+interface Modified {
+  readonly old: StoredObject;
+  readonly stored: ObjectPermissions;
+  readonly patched: Patched;
+  readonly attributes: JsonObject;
+}
+
+/** @throws ServiceError when the patch does not fit the object, or makes something of it that its kind does not allow */
+function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPermissions): Steps<Modified> {
+  const patched = yield* patch(presentObject(scope, old), stored);
+  requireSameId(patched.data.id, old.id);
+  const issues: Issue[] = [];
+  const attributes = yield* checkData(scope, patched.data, '', issues);
+  if (issues.length > 0) throw invalidParameters(issues);
+  return { old, stored, patched, attributes };
+}
+
+/**
+ * Applies a patch before the list is locked, where that takes long. What is wrong with it is reported when it is applied
+ * under the lock.
+ *
+ * @throws ChangedMeanwhile when another request has just changed the object
+ */
+async function modifyAhead(scope: Scope, patch: Patch, old: StoredObject): Promise<Modified | undefined> {
   const { kind, context } = scope;
-  if (kind.declaration.prepareWrite === undefined) return;
+  const isLarge = old.isLarge || context.request.body.isLarge;
+  if (kind.declaration.prepareWrite === undefined && !isLarge) return undefined;
+  const uri = kind.objectUri(context.ids);
+  // The one before it has changed the object.
+  if (isLarge && (await takeLargeTurn(uri, context))) throw new ChangedMeanwhile();
   const { permission } = context.session.reader;
-  const stored = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {};
-  let attributes: JsonObject;
+  const stored = kind.isShareable ? await permission.getObjectPermissions(uri) : {};
   try {
-    ({ attributes } = patch(entryValue(presentObject(scope, object)), stored).data);
+    const modified = await runFromNow(modify(scope, patch, old, stored), 'normal');
+    await prepareWrite(scope, { id: objectId(scope), old, attributes: modified.attributes }, isLarge);
+    return modified;
   } catch (error) {
-    if (error instanceof ServiceError) return;
+    if (error instanceof ServiceError) return undefined;
     throw error;
   }
-  await prepareWrite(scope, { id: object.id, old: object, attributes });
+}
+
+function isSamePermissions(a: ObjectPermissions, b: ObjectPermissions): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function readBehavior({ request, issues }: Context): Behavior {
@@ -87,12 +120,16 @@ function readBehavior({ request, issues }: Context): Behavior {
 }
 
 /** `light`: what the request changed; `diff`: what came out otherwise than sent. Only of the attributes sent. */
-function trim(behavior: Behavior, sent: JsonObject, before: JsonObject, after: JsonObject): JsonObject {
-  const reference = behavior === 'light' ? before : sent;
+function* trim(behavior: Behavior, sent: JsonObject, before: StoredObject, after: StoredObject): Steps<JsonObject> {
+  const now = yield* entryInSteps(after);
+  const reference = behavior === 'light' ? yield* entryInSteps(before) : sent;
   const trimmed: MutableJsonObject = {};
+  const budget = new StepBudget();
   for (const key of Object.keys(sent)) {
-    const value = getKey(after, key);
-    if (value !== undefined && !equalValues(value, getKey(reference, key))) setKey(trimmed, key, value);
+    const value = getKey(now, key);
+    if (value !== undefined && !(yield* equalInSteps(value, getKey(reference, key), budget))) {
+      setKey(trimmed, key, value);
+    }
   }
   return trimmed;
 }

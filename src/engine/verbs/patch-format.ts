@@ -1,7 +1,9 @@
 // The three formats of PATCH, each read into one function from the stored object to what the client wants it to be.
 import type { JsonObject } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { ServiceError, type Issue } from '../../core/errors.ts';
+import { entryInSteps, type StoredObject } from '../../core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../core/patch/merge.ts';
 import { parseOperations } from '../../core/patch/operations.ts';
 import { patchObject } from '../../core/patch/virtual-document.ts';
@@ -20,54 +22,60 @@ export interface Patched {
   readonly permissions: ObjectPermissions;
 }
 
-/** Applies a patch to the object as clients see it (`id` and `last_modified` included) and to its stored permissions. */
-export type Patch = (stored: JsonObject, permissions: ObjectPermissions) => Patched;
+/** Applies a patch to the object as the caller may see it, and to its stored permissions. */
+export type Patch = (shown: StoredObject, permissions: ObjectPermissions) => Steps<Patched>;
 
 /** Reads the body of a PATCH; what is wrong with it is added to the issues, and the patch then has no effect. */
-export function parsePatch(
+export function* parsePatch(
   type: string,
   body: RequestBody,
   permissionNames: readonly string[],
   issues: Issue[],
-): Patch {
-  if (type === 'application/json-patch+json') return parseJsonPatch(body, permissionNames, issues);
-  return parseMerge(body, permissionNames, issues, type === 'application/merge-patch+json');
+): Steps<Patch> {
+  if (type === 'application/json-patch+json') return yield* parseJsonPatch(body, permissionNames, issues);
+  return yield* parseMerge(body, permissionNames, issues, type === 'application/merge-patch+json');
 }
 
-function parseMerge(body: RequestBody, names: readonly string[], issues: Issue[], isDeep: boolean): Patch {
-  const value = body.isEmpty ? {} : parseBody(body, issues);
+function* parseMerge(body: RequestBody, names: readonly string[], issues: Issue[], isDeep: boolean): Steps<Patch> {
+  const value = body.isEmpty ? {} : yield* parseBody(body, issues);
   const before = issues.length;
   const { data, permissions } = value === undefined ? {} : parseEnvelope(value, names, issues);
   if (value !== undefined && data === undefined && permissions === undefined && issues.length === before) {
     issues.push(required('data'));
   }
-  const sent = splitData(data ?? {});
+  const sent = yield* splitData(data ?? {});
   const merge = isDeep ? mergePatch : shallowMerge;
-  return (stored, storedPermissions) => ({
-    sent: data ?? {},
-    data: {
-      id: isDeep && sent.id === null ? undefined : sent.id,
-      lastModified: sent.lastModified,
-      attributes: merge(splitData(stored).attributes, sent.attributes),
-    },
-    permissions: changedPermissions(storedPermissions, permissions ?? {}, isDeep ? 'remove' : 'ignore'),
-  });
+  return function* apply(shown, storedPermissions) {
+    const { attributes } = yield* splitData(yield* shown.read());
+    return {
+      sent: data ?? {},
+      data: {
+        id: isDeep && sent.id === null ? undefined : sent.id,
+        lastModified: sent.lastModified,
+        attributes: yield* merge(attributes, sent.attributes),
+      },
+      permissions: changedPermissions(storedPermissions, permissions ?? {}, isDeep ? 'remove' : 'ignore'),
+    };
+  };
 }
 
-function parseJsonPatch(body: RequestBody, names: readonly string[], issues: Issue[]): Patch {
-  const value = body.isEmpty ? undefined : parseBody(body, issues);
+function* parseJsonPatch(body: RequestBody, names: readonly string[], issues: Issue[]): Steps<Patch> {
+  const value = body.isEmpty ? undefined : yield* parseBody(body, issues);
   if (body.isEmpty) issues.push(required('data'));
   const permissionNames = new Set(names);
   try {
     const operations = value === undefined ? [] : parseOperations(value);
-    return (stored, storedPermissions) => {
-      const result = patchObject({ data: stored, permissions: storedPermissions, permissionNames }, operations);
+    return function* apply(shown, storedPermissions) {
+      const data = yield* entryInSteps(shown);
+      const result = yield* patchObject({ data, permissions: storedPermissions, permissionNames }, operations);
       const permissions = changedPermissions(storedPermissions, result.permissions, 'ignore');
-      return { sent: result.data, data: splitData(result.data), permissions };
+      return { sent: result.data, data: yield* splitData(result.data), permissions };
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     issues.push(...(error.details as Issue[]));
-    return (stored, permissions) => ({ sent: {}, data: splitData(stored), permissions });
+    return function* apply(shown, permissions) {
+      return { sent: {}, data: yield* splitData(yield* shown.read()), permissions };
+    };
   }
 }

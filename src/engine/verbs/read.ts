@@ -1,5 +1,6 @@
 // GET and HEAD on an object.
-import { entryValue } from '../../core/objects/stored.ts';
+import { runFromNow } from '../../base/steps.ts';
+import { entryInSteps } from '../../core/objects/stored.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { parseFields, project } from '../../core/query/project.ts';
 import { requireAllowed } from '../access.ts';
@@ -8,7 +9,7 @@ import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { isWriterByGroup, presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
-import { missingObject, objectId, requireNoIssues, requireParent, requireValidId, type Scope } from '../scope.ts';
+import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 
 /** Answers with an object, or with the fields asked for. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
@@ -29,17 +30,16 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { fields, issues } = parseParameters(context.query, { now: context.now, use: 'object' });
   context.issues.push(...issues);
   requireNoIssues(scope);
-  if (object === undefined) {
-    requireValidId(scope, id);
-    throw missingObject(scope, id);
-  }
+  if (object === undefined) throw missingObject(scope, id);
   const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const shown = presentObject(scope, object);
   requireMatch(preconditions, object.lastModified, shown);
   await announceRead(scope, [object]);
   if (fields !== undefined) {
-    return partialResponse(object.lastModified, project(entryValue(shown), parseFields(fields)), caching);
+    const reading = runFromNow(entryInSteps(shown), 'normal');
+    const value = reading instanceof Promise ? await reading : reading;
+    return partialResponse(object.lastModified, project(value, parseFields(fields)), caching);
   }
   return objectResponse(scope, 200, object, permissions, caching, byGroup);
 }

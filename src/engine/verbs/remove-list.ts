@@ -1,5 +1,7 @@
 // DELETE on a list: one page of the objects that the caller may delete.
-import { formatEntry } from '../../core/objects/stored.ts';
+import type { Deletion } from '../../contracts/storage.ts';
+import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
@@ -10,6 +12,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
+import type { Writer } from '../session.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -46,16 +49,15 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const query = readQuery(parameters, context, options, kind.traits);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
-  const { filters, sort, after, limit } = query;
-  const { deletions, more } = await writer.storage.deleteAll(list, { filters, sort, after, limit, ids: access.ids });
+  const { sort, limit } = query;
+  const { deletions, more } = await deletePage(scope, writer, { ...query, ids: access.ids });
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
   const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
   const last = deletions.at(-1);
   if (more && last !== undefined) {
-    const nonce = newNonce();
-    await options.cache.set(nonceKey(nonce), true, options.tokenValiditySeconds);
+    const nonce = await issueNonce(scope);
     const offset = (query.token?.offset ?? 0) + deletions.length;
     const next = { sort, limit, position: positionOf(last.old, sort), offset };
     headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
@@ -64,14 +66,62 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   return { status: 200, headers, body };
 }
 
-/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
-async function consumeNonce({ context, options }: Scope, nonce: string): Promise<void> {
-  const { cache, tokenValiditySeconds } = options;
-  const key = nonceKey(nonce);
-  if ((await cache.delete(key)) === undefined) throw staleToken();
-  context.session.onAbandon(() => cache.set(key, true, tokenValiditySeconds));
+/**
+ * Deletes what the query selects, up to its limit, however long the objects are together: they are read in pieces, and what
+ * is kept of them until the request ends is reserved.
+ */
+async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
+  const { kind, list, context } = scope;
+  const { filters, ids, sort, after, limit, maxBytes } = query;
+  const isLookedAt = kind.declaration.afterChange !== undefined || context.session.hears(kind.name, 'delete');
+  const deletions: Deletion[] = [];
+  let chars = 0;
+  for (;;) {
+    const left = limit - deletions.length;
+    const page = await storage.deleteAll(list, { filters, ids, sort, after, limit: left, maxBytes });
+    const last = page.deletions.at(-1);
+    for (const deletion of page.deletions) {
+      const isKept = isLookedAt || deletion === last;
+      if (isKept) chars += deletion.old.text.length;
+      deletions.push(isKept ? deletion : withoutText(deletion));
+    }
+    if (chars > smallChars) context.request.memory?.reserveNow(chars);
+    if (!page.more || last === undefined || deletions.length >= limit) return { deletions, more: page.more };
+  }
 }
 
-function nonceKey(nonce: string): string {
-  return `deletion-page:${nonce}`;
+/** What is left of a deletion whose object is not looked at any more. */
+function withoutText({ old, tombstone }: Deletion): Deletion {
+  return { old: new StoredObject(old.id, old.lastModified, '{}'), tombstone };
+}
+
+/** Texts that need no reservation. */
+const smallChars = 65_536;
+
+interface DeletedPage {
+  readonly deletions: readonly Deletion[];
+  readonly more: boolean;
+}
+
+const purpose = 'list-deletion';
+
+/** @throws SecurityStateFull when the address of the client has too many deletions under way */
+async function issueNonce({ context, options }: Scope): Promise<string> {
+  const { securityState, tokenValiditySeconds, requesterOf } = options;
+  const key = newNonce();
+  const requester = requesterOf(context.request.clientAddress);
+  await securityState.put({ purpose, key, requester }, issued, tokenValiditySeconds);
+  context.session.onAbandon(() => securityState.remove({ purpose, key }));
+  return key;
+}
+
+const issued = '1';
+/** A token may hold any text. */
+const nonceForm = /^[\w-]{1,100}$/;
+
+/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
+async function consumeNonce({ context, options }: Scope, key: string): Promise<void> {
+  const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, issued) : undefined;
+  if (taken === undefined) throw staleToken();
+  context.session.onAbandon(() => options.securityState.restore(taken));
 }

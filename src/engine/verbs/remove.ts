@@ -3,6 +3,7 @@ import { pause } from '../../base/steps.ts';
 import type { Issue } from '../../core/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import type { ServiceResponse } from '../exchange.ts';
+import { storedId, type PathIds } from '../../core/objects/object-id.ts';
 import { formatEntry, type Tombstone } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { announceChanges } from '../events/announce.ts';
@@ -69,7 +70,7 @@ export async function finishDeletions(
   const above = Object.entries(context.ids);
   const changes = deletions.map(({ old, tombstone }): Change => {
     // No spreads: they cost more than everything else here, and there may be thousands of changes.
-    const ids = Object.fromEntries([...above, [kind.idName, tombstone.id]]);
+    const ids: PathIds = Object.fromEntries([...above, [kind.idName, storedId(tombstone.id)] as const]);
     const uri = kind.objectUri(ids);
     return {
       action: 'delete',

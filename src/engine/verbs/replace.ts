@@ -1,8 +1,9 @@
 // PUT on an object: create it, or replace its attributes, its permissions, or both.
 import type { JsonObject } from '../../base/json.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed } from '../access.ts';
-import { emptyEnvelope, parseBody, parseEnvelope, splitData, type Envelope } from '../envelope.ts';
+import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
 import { requireOwnId } from '../ownership.ts';
@@ -15,7 +16,6 @@ import { ChangedMeanwhile, checkData, prepareWrite, presentState, requireSameId,
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context } = scope;
-  const { issues, request } = context;
   const id = objectId(scope);
   requireOwnId(scope, id);
   const preconditions = readPreconditions(context);
@@ -24,19 +24,24 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
+  // Attributes of a large object that are kept as they are.
+  let kept: { readonly text: string; readonly attributes: JsonObject } | undefined;
+  const prepareKept = async (old: StoredObject): Promise<void> => {
+    kept = { text: old.text, attributes: await runFromNow(old.read(), 'normal') };
+    await prepareWrite(scope, { id, old, attributes: kept.attributes }, true);
+  };
   const { writer, state, permissions, checked } = await beginWrite(scope, {
     id,
     action: 'update',
     authorize: choose,
     expects: [true, false],
     readsPermissions: true,
-    check: () => {
-      const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
-      const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
-      const data = splitData(envelope.data ?? {});
-      return { envelope, data, attributes: checkData(scope, data, 'data.', issues) };
+    check: () => runFromNow(readSent(scope), 'normal'),
+    prepare: (sent, old) => {
+      const isKept = old !== undefined && sent.envelope.data === undefined;
+      if (isKept && old.isLarge) return prepareKept(old);
+      return prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }, context.request.body.isLarge);
     },
-    prepare: (sent, old) => prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }),
   });
   const { envelope, data } = checked;
   if (
@@ -58,7 +63,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     old,
     stored: permissions,
     clock: state.timestamp,
-    attributes: chooseAttributes(checked, old),
+    attributes: kept !== undefined && kept.text === old?.text ? kept.attributes : chooseAttributes(checked, old),
     sentTimestamp: data.lastModified,
     permissions: (stored) =>
       old === undefined ? createdPermissions(envelope.permissions) : replacedPermissions(stored, envelope.permissions),
@@ -68,10 +73,20 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
 
 interface Sent {
   readonly envelope: Envelope;
+  readonly data: SentData;
   readonly attributes: JsonObject;
 }
 
+/** Reads and checks the body; what is wrong with it is added to the issues. */
+function* readSent(scope: Scope): Steps<Sent> {
+  const { envelope, data } = yield* readEnvelope(scope);
+  return { envelope, data, attributes: yield* checkData(scope, data, 'data.', scope.context.issues) };
+}
+
 /** Those sent; without `data` those that are there. */
-function chooseAttributes({ envelope, attributes }: Sent, old: StoredObject | undefined): JsonObject {
+function chooseAttributes(
+  { envelope, attributes }: Pick<Sent, 'envelope' | 'attributes'>,
+  old: StoredObject | undefined,
+): JsonObject {
   return old !== undefined && envelope.data === undefined ? old.attributes : attributes;
 }

@@ -1,9 +1,12 @@
 // The one place where an object is written: attributes, permissions, and what follows from the change.
 import type { JsonObject } from '../../base/json.ts';
+import { countValues, formatInSteps } from '../../base/json-steps.ts';
+import { isSteps, runFromNow, type Steps } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action } from '../../core/events/payload.ts';
-import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
+import { StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
@@ -16,7 +19,7 @@ import { idsWith, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
 
 export interface Write {
-  readonly id: string;
+  readonly id: ObjectId;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
   /** Whether the id was drawn at random for this object. */
@@ -56,11 +59,8 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
-  const text = formatAttributes(attributes);
-  // Patches could make it grow without end, until it can neither be sent nor read as one text.
-  if (text.length > options.maxObjectChars && text.length > (old?.text.length ?? 0)) {
-    throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
-  }
+  const formatted = preparedTexts.get(attributes) ?? runFromNow(formatFitting(options, attributes, old), 'urgent');
+  const text = typeof formatted === 'string' ? formatted : await formatted;
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
   let changes: ObjectPermissions = {};
@@ -72,6 +72,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
     else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
     changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);
+    requirePossiblePrincipals(changes, stored, options);
   }
   const isFresh = write.isFresh === true;
   if (writer === undefined) {
@@ -86,12 +87,14 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
       uri: kind.isShareable ? uri : undefined,
       entries: changes,
     });
-    return { object: new StoredObject(id, object, text), permissions };
+    return { object: new StoredObject(id, object, text, attributes), permissions };
   }
-  const object =
+  const stored =
     old === undefined
       ? await writer.storage.create(list, id, text, timestamp, { isFresh })
       : await writer.storage.update(list, id, text, timestamp);
+  // What hooks and subscribers are given knows its attributes, so that nobody has to parse them anew.
+  const object = stored.isLarge ? new StoredObject(id, stored.lastModified, text, attributes) : stored;
   if (Object.keys(changes).length > 0) {
     // Under an id drawn just now there is nothing to replace.
     if (isFresh) await writer.permission.addToAces([{ objectId: uri, permissions: changes }], { isFresh });
@@ -118,6 +121,34 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   return { object, permissions };
 }
 
+/** Texts of attributes that were formatted before the list was locked. */
+const preparedTexts = new WeakMap<JsonObject, string>();
+
+/**
+ * The text of attributes that are about to be stored. Patches could make an object grow without end, until it can neither
+ * be sent nor read as one text; objects that are too large already may become smaller.
+ *
+ * @throws ServiceError requestTooLarge, invalidParameters
+ */
+function* formatFitting(
+  { maxObjectChars, maxObjectValues }: Scope['options'],
+  attributes: JsonObject,
+  old: StoredObject | undefined,
+): Steps<string> {
+  const text = yield* formatInSteps(attributes);
+  if (text.length > maxObjectChars && text.length > (old?.text.length ?? 0)) {
+    throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
+  }
+  // Each value takes a character, and another one to separate it from the next.
+  if (text.length < 2 * maxObjectValues) return text;
+  const values = yield* countValues(text);
+  if (values > maxObjectValues && (old === undefined || values > (yield* countValues(old.text)))) {
+    const description = `the object would have ${values} JSON values, more than ${maxObjectValues} (max_json_values)`;
+    throw invalidParameters([{ location: 'body', name: 'data', description }]);
+  }
+  return text;
+}
+
 /** Entries that are already longer, because they were brought from elsewhere, may become shorter. */
 function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissions, most: number): void {
   for (const name of Object.keys(changes)) {
@@ -125,6 +156,21 @@ function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissi
     if (most === 0 || length <= most || length <= (stored[name]?.length ?? 0)) continue;
     const description = `${length} principals are more than ${most}: groups hold many with one entry`;
     throw invalidParameters([{ location: 'body', name: `permissions.${name}`, description }]);
+  }
+}
+
+/** Entries that were brought from elsewhere may stay as they are. */
+function requirePossiblePrincipals(
+  changes: ObjectPermissions,
+  stored: ObjectPermissions,
+  { isImpossibleGroup }: Scope['options'],
+): void {
+  for (const name of Object.keys(changes)) {
+    for (const principal of changes[name]!) {
+      if (!isImpossibleGroup(principal) || stored[name]?.includes(principal) === true) continue;
+      const description = `no group can have the URI ${JSON.stringify(principal.slice(0, 100))}`;
+      throw invalidParameters([{ location: 'body', name: `permissions.${name}`, description }]);
+    }
   }
 }
 
@@ -172,9 +218,32 @@ export async function writeAlone(
   return timestamp;
 }
 
-/** Lets the kind do its slow work on attributes that are about to be written. */
-export function prepareWrite(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attributes'>): Promise<void> | undefined {
-  return scope.kind.declaration.prepareWrite?.(pendingWrite(scope, write));
+/**
+ * Does the slow work on attributes that are about to be written, before anything is locked: that of the kind, and the
+ * formatting of large attributes. Their last check may find something else when it is repeated under the lock.
+ *
+ * @param isLarge whether the attributes may be large
+ */
+export function prepareWrite(
+  scope: Scope,
+  write: Pick<Write, 'id' | 'old' | 'attributes'>,
+  isLarge: boolean,
+): Promise<void> | undefined {
+  const { prepareWrite: prepareKind } = scope.kind.declaration;
+  if (prepareKind !== undefined) return prepareKind(pendingWrite(scope, write));
+  return isLarge ? prepareText(scope, write) : undefined;
+}
+
+async function prepareText(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attributes'>): Promise<void> {
+  const { beforeWrite } = scope.kind.declaration;
+  try {
+    const attributes = beforeWrite === undefined ? write.attributes : await beforeWrite(pendingWrite(scope, write));
+    if (preparedTexts.has(attributes)) return;
+    preparedTexts.set(attributes, await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal'));
+  } catch (error) {
+    // Reported after the preconditions, when it is found again.
+    if (!(error instanceof ServiceError)) throw error;
+  }
 }
 
 function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>): PendingWrite {
@@ -188,6 +257,7 @@ function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 
     old,
     writer: viewerOf(scope),
     session: context.session,
+    clientAddress: context.request.clientAddress,
   };
 }
 
@@ -201,14 +271,15 @@ export function presentState(scope: Scope, state: LockedState): LockedState {
  *
  * @param prefix what stands before attribute names in issues: `data.` where the names are those of the request
  */
-export function checkData({ kind }: Scope, data: SentData, prefix: string, issues: Issue[]): JsonObject {
+export function* checkData({ kind }: Scope, data: SentData, prefix: string, issues: Issue[]): Steps<JsonObject> {
   if (honouredTimestamp(data.lastModified, undefined) === 'out of range')
     issues.push(timestampIssue(`${prefix}last_modified`));
   const { checkAttributes } = kind.declaration;
   if (checkAttributes === undefined) return data.attributes;
-  return checkAttributes(data.attributes, (name, description) => {
+  const checked = checkAttributes(data.attributes, (name, description) => {
     issues.push({ location: 'body', name: prefix + name, description });
   });
+  return isSteps(checked) ? yield* checked : checked;
 }
 
 /** The id in the data has to be the one in the path. */

@@ -1,7 +1,7 @@
 // Calls to a server that verifies tokens: bounded in time, size and number, without redirects. Everything that keeps an
 // answer from being understood is a `BackendUnavailable`, so that it becomes a 503 and never a 401.
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import { isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
+import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
 import type { RemoteParameters } from './parameters.ts';
 
 export interface RemoteAnswer {
@@ -56,7 +56,7 @@ export class RemoteServer {
    */
   readObject(url: string, { text }: RemoteAnswer): JsonObject {
     try {
-      const value = parseJson(text, { maxDepth: maxJsonDepth });
+      const value = parseJson(text, { ...defaultJsonLimits, maxDepth: maxJsonDepth });
       if (isJsonObject(value)) return value;
     } catch (error) {
       if (error instanceof JsonSyntaxError) throw this.unavailable(url, 'the answer is no acceptable JSON', error);

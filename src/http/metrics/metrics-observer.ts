@@ -58,6 +58,7 @@ const authenticate: Labels = { method: 'authenticate' };
 const overloads: Readonly<Record<Overload, Labels>> = {
   requests: { reason: 'requests' },
   delay: { reason: 'delay' },
+  memory: { reason: 'memory' },
 };
 
 interface RequestLabels {

@@ -143,7 +143,8 @@ export class SharedCounter {
     const amount = this.#unsettled;
     const name = createHash('sha256').update(key).digest('base64url').slice(0, 22);
     const sum = await this.#counting.add(`rate:${name}:${number}`, amount, seconds + spareSeconds);
-    this.#known = sum ?? this.#known + amount;
+    // A cache that has evicted the sum starts it anew; what this process knows of the window must not shrink by that.
+    this.#known = Math.max(sum ?? 0, this.#known + amount);
     this.#unsettled -= amount;
   }
 }

@@ -1,6 +1,7 @@
 // `/permissions`: what the caller may do, object by object. A list without storage of its own, put together from the
 // access-control entries and settings at each request.
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
+import { storedIds } from '../../core/objects/object-id.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
@@ -97,12 +98,13 @@ async function collectEntries(
     const address = parse(uri);
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
     if (address === undefined || kind === undefined) continue;
+    const ids = storedIds(address.ids);
     const permissions: string[] = [];
     for (const name of heldPermissions(kind, names)) {
-      if (await isConfirmed(ruleFor(options, kind, name), caller, reader, address.ids)) permissions.push(name);
+      if (await isConfirmed(ruleFor(options, kind, name), caller, reader, ids)) permissions.push(name);
     }
     if (permissions.length === 0) continue;
-    entries.push({ uri, resource_name: kind.name, id: address.ids[kind.idName]!, ...address.ids, permissions });
+    entries.push({ uri, resource_name: kind.name, id: ids[kind.idName]!, ...ids, permissions });
   }
   const root: string[] = [];
   for (const kind of rootKinds(options, kinds, caller)) {

@@ -2,14 +2,15 @@
 // everything else. For administrators, by settings only.
 import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
+import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
-import type { Context, PathIds } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import type { Context } from '../../engine/context.ts';
+import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { Change } from '../../engine/kind.ts';
@@ -37,15 +38,16 @@ export function userDataEndpoint(options: UserDataOptions): Endpoint {
   return {
     name: 'user-data',
     path: '/__user_data__/{principal}',
+    parameters: { principal: plainText },
     isResource: false,
     operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
   };
 }
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
-  const { caller, ids, session } = context;
+  const { caller, parameters, session } = context;
   if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
-  const principal = ids['principal']!;
+  const principal = parameters['principal']!;
   const writer = await session.writer();
   await lockMentions(options, principal, writer);
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
@@ -74,7 +76,7 @@ function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undef
     const address = parse(uri);
     const kind = address === undefined ? undefined : kinds.get(address.kind);
     if (address === undefined || kind === undefined) return undefined;
-    const { [kind.idName]: id = '', ...above } = address.ids;
+    const { [kind.idName]: id = '', ...above } = storedIds(address.ids);
     return { kind, list: { kind: kind.name, parent: parentOf(kind, above) }, above, id };
   };
 }
@@ -185,8 +187,9 @@ async function leaveGroups(
     const address = parse(uri);
     const group = address?.kind === 'group' ? kinds.get('group') : undefined;
     if (address !== undefined && group !== undefined) {
-      const list: ListKey = { kind: group.name, parent: parentOf(group, address.ids) };
-      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids: address.ids } };
+      const ids = storedIds(address.ids);
+      const list: ListKey = { kind: group.name, parent: parentOf(group, ids) };
+      const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
       await removeMember(scope, uri, principal, writer);
     }
     await writer.permission.removeUserPrincipal(principal, uri);

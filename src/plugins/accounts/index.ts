@@ -1,9 +1,10 @@
 // Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { forgetAccount, OneTimeTexts } from './account-cache.ts';
+import { verifiedKey } from './account-cache.ts';
 import { accountKind } from './account-kind.ts';
 import { PreparedHashes } from './hashes.ts';
+import { OneTimeCodes } from './one-time-codes.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { AccountsPolicy } from './policy.ts';
 import { checkSettings } from './start-checks.ts';
@@ -21,8 +22,8 @@ export const accounts = definePlugin({
       atOnce: settings.get('account_hashes_at_once'),
       waiting: settings.get('account_hashes_waiting'),
     });
-    const temporary = temporaryPasswords(host);
-    const validation = temporary === undefined ? undefined : createValidation(host, temporary);
+    const codes = settings.get('account_validation') ? oneTimeCodes(host) : undefined;
+    const validation = codes === undefined ? undefined : createValidation(host, codes);
     return {
       kinds: [
         accountKind({
@@ -33,11 +34,15 @@ export const accounts = definePlugin({
             max: settings.get('account_password_max_length'),
           },
           validation,
-          forget: (id, change) => forgetAccount({ cache, secret }, id, change),
+          async forget(id, change) {
+            await cache.delete(verifiedKey(secret, id));
+            if (change !== 'create') await codes?.temporary.revoke(id);
+            if (change === 'delete') await codes?.activation.revoke(id);
+          },
         }),
       ],
       actions: validation?.actions ?? [],
-      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary, ...order }) },
+      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary: codes?.temporary, ...order }) },
       capabilities: {
         accounts: {
           description: 'Users have accounts with names and passwords, which they manage themselves.',
@@ -51,11 +56,11 @@ export const accounts = definePlugin({
 
 interface PolicyParts {
   readonly passwords: Passwords;
-  readonly temporary: OneTimeTexts | undefined;
+  readonly temporary: OneTimeCodes | undefined;
   readonly isFollowed: boolean;
 }
 
-function policyFactory({ settings, cache, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
+function policyFactory({ settings, cache, securityState, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
   const secret = settings.get('userid_hmac_secret');
   return ({ parameter }) =>
     new AccountsPolicy({
@@ -64,25 +69,33 @@ function policyFactory({ settings, cache, stores }: PluginHost, parts: PolicyPar
       secret,
       cache,
       storage: stores.storage.reader,
-      throttle: new Throttle(cache, secret, {
+      throttle: new Throttle(securityState, secret, {
         windowSeconds: settings.get('account_login_window_seconds'),
         failuresPerAccount: settings.get('account_login_failures_per_account'),
         failuresPerAddress: settings.get('account_login_failures_per_address'),
+        knownAddressesPerAccount: settings.get('account_known_addresses_max'),
       }),
       cacheTtlSeconds: settings.get('account_cache_ttl_seconds'),
       maxIdLength: settings.get('max_id_length'),
     });
 }
 
-function temporaryPasswords({ settings, cache }: PluginHost): OneTimeTexts | undefined {
-  if (!settings.get('account_validation')) return undefined;
-  const ttlSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
-  return new OneTimeTexts(cache, settings.get('userid_hmac_secret'), 'reset-password', ttlSeconds);
+interface Codes {
+  readonly activation: OneTimeCodes;
+  readonly temporary: OneTimeCodes;
 }
 
-function createValidation({ settings, cache, mailer, logger }: PluginHost, temporary: OneTimeTexts): Validation {
+function oneTimeCodes({ settings, securityState }: PluginHost): Codes {
   const secret = settings.get('userid_hmac_secret');
-  const keySeconds = settings.get('account_validation.validation_key_cache_ttl_seconds');
+  const activationSeconds = settings.get('account_validation.validation_key_cache_ttl_seconds');
+  const resetSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
+  return {
+    activation: new OneTimeCodes(securityState, secret, 'account-activation', activationSeconds),
+    temporary: new OneTimeCodes(securityState, secret, 'password-reset', resetSeconds),
+  };
+}
+
+function createValidation({ settings, securityState, mailer, logger }: PluginHost, codes: Codes): Validation {
   return new Validation({
     addressForm: new RegExp(settings.get('account_validation.email_regexp')),
     sender: settings.get('account_validation.email_sender'),
@@ -102,10 +115,9 @@ function createValidation({ settings, cache, mailer, logger }: PluginHost, tempo
     },
     resetMailsPerHour: settings.get('account_validation.reset_mails_per_hour'),
     resetRequestsPerAddressPerHour: settings.get('account_validation.reset_requests_per_address_per_hour'),
-    activation: new OneTimeTexts(cache, secret, 'validation-key', keySeconds),
-    temporary,
-    cache,
-    secret,
+    ...codes,
+    securityState,
+    secret: settings.get('userid_hmac_secret'),
     mailer,
     logger,
   });

@@ -7,8 +7,9 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { getKey, isJsonObject } from '../../base/json.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { parseBasic } from '../../http/authentication/basic.ts';
-import { cacheKey, digest, equalDigests, type OneTimeTexts } from './account-cache.ts';
+import { digest, equalDigests, verifiedKey } from './account-cache.ts';
 import { accountIds, accountList, accountUri, policyName } from './account.ts';
+import type { OneTimeCodes } from './one-time-codes.ts';
 import type { Passwords } from './passwords.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -25,7 +26,7 @@ export interface AccountsPolicyOptions {
   /** Whether another policy takes Basic credentials that are no account's, so that they are not a failed login. */
   readonly isFollowed: boolean;
   /** Temporary passwords; absent where they are not given out. */
-  readonly temporary: OneTimeTexts | undefined;
+  readonly temporary: OneTimeCodes | undefined;
 }
 
 type Login = NonNullable<ReturnType<typeof parseBasic>>;
@@ -49,7 +50,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const login = this.#parse(headers['authorization']);
     if (login === undefined) return undefined;
     const { cache, storage, secret, cacheTtlSeconds } = this.#options;
-    const key = cacheKey(secret, login.user, 'verified');
+    const key = verifiedKey(secret, login.user);
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
     const password = account === undefined ? undefined : getKey(account.attributes, 'password');
     const hash = typeof password === 'string' ? password : undefined;

@@ -1,11 +1,14 @@
 // Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
-import type { CacheBackend } from '../../contracts/cache.ts';
+import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
+import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+import { SecurityStateFull } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
+import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/ownership.ts';
@@ -14,9 +17,10 @@ import { timestampHeaders } from '../../engine/respond.ts';
 import type { Session } from '../../engine/session.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
-import { digest, type OneTimeTexts } from './account-cache.ts';
-import { addressGroup } from '../../http/address-group.ts';
+import { addressGroup, requesterOf } from '../../http/address-group.ts';
+import { digest } from './account-cache.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
+import type { OneTimeCodes } from './one-time-codes.ts';
 
 export interface ValidationOptions {
   readonly addressForm: RegExp;
@@ -24,9 +28,9 @@ export interface ValidationOptions {
   readonly templates: Readonly<Record<'activation' | 'confirmation' | 'reset', MailTemplate>>;
   readonly resetMailsPerHour: number;
   readonly resetRequestsPerAddressPerHour: number;
-  readonly activation: OneTimeTexts;
-  readonly temporary: OneTimeTexts;
-  readonly cache: CacheBackend;
+  readonly activation: OneTimeCodes;
+  readonly temporary: OneTimeCodes;
+  readonly securityState: SecurityState;
   readonly secret: string;
   readonly mailer: Mailer;
   readonly logger: Logger;
@@ -54,9 +58,9 @@ export class Validation {
   }
 
   /** Sends the key of a new account, once the account is known to be there. */
-  async begin({ id, session }: PendingWrite, attributes: JsonObject): Promise<void> {
+  async begin({ id, session, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
-    const key = await activation.issue(id);
+    const key = await activation.issue(id, requesterOf(clientAddress));
     session.onAbandon(() => activation.revoke(id));
     session.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
@@ -68,6 +72,7 @@ export class Validation {
         kind: 'account',
         id: 'validate_account',
         path: '/validate/{key}',
+        parameters: { key: plainText },
         method: 'POST',
         handle: (scope) => this.#validate(scope),
       },
@@ -87,7 +92,7 @@ export class Validation {
     const { session } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
-    const taken = await this.#options.activation.take(id, context.ids['key']!);
+    const taken = await this.#options.activation.take(id, context.parameters['key']!);
     if (taken === undefined) throw wrongKey();
     session.onAbandon(taken.giveBack);
     const writer = await session.writer();
@@ -109,45 +114,57 @@ export class Validation {
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
     const { addressForm } = this.#options;
+    await context.request.body.load();
     const mailContext = readMailContext(scope);
     const id = objectId(scope);
-    if (!addressForm.test(id) || !scope.kind.ids.match(id)) {
+    if (!addressForm.test(id)) {
       throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
     }
-    if (await this.#mayReset(id, context.request.clientAddress)) {
+    const { clientAddress } = context.request;
+    const requester = requesterOf(clientAddress);
+    const limit = this.#options.resetRequestsPerAddressPerHour;
+    if (
+      clientAddress === undefined ||
+      (await this.#mayCount(`by ${addressGroup(clientAddress)}`, limit, { requester }))
+    ) {
       const { session } = context;
       session.afterCommit(() => {
-        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext }));
+        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext, requester }));
       });
     }
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
   }
 
   /** Sends a temporary password, if there is such an account. */
-  async #mailPassword(
-    session: Session,
-    list: ListKey,
-    { id, mailContext }: { readonly id: string; readonly mailContext: JsonObject },
-  ): Promise<void> {
-    const { temporary, logger } = this.#options;
+  async #mailPassword(session: Session, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
+    const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
       const account = await session.reader.storage.get(list, id);
       if (account === undefined) return;
-      const password = await temporary.issue(id);
+      // Counted for accounts alone: names that strangers make up must not use up the room for counters.
+      const ofAccount = { requester: undefined, isBoundElsewhere: true };
+      if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
+      const password = await temporary.issue(id, requester);
       this.#post('reset', id, { ...account.attributes, ...mailContext }, { 'reset-password': password });
     } catch (error) {
       logger.error({ err: error }, 'A temporary password could not be sent');
     }
   }
 
-  /** Counts requests by their sender, then mails by their recipient. */
-  async #mayReset(id: string, address: string | undefined): Promise<boolean> {
-    const { cache, secret, resetMailsPerHour, resetRequestsPerAddressPerHour } = this.#options;
-    const count = (key: string): Promise<number> => cache.increment(digest(secret, `accounts:mails:${key}`), 1, anHour);
-    if (address !== undefined && (await count(`by ${addressGroup(address)}`)) > resetRequestsPerAddressPerHour) {
-      return false;
+  /** Whether one more may be counted in this hour. What cannot be counted sends no mail. */
+  async #mayCount(
+    of: string,
+    limit: number,
+    more: Pick<SecurityEntry, 'requester' | 'isBoundElsewhere'>,
+  ): Promise<boolean> {
+    const { securityState, secret } = this.#options;
+    const entry = { purpose: 'reset-mail', key: digest(secret, `accounts:mails:${of}`), ...more };
+    try {
+      return (await securityState.increment(entry, { limit, ttlSeconds: anHour })) === undefined;
+    } catch (error) {
+      if (error instanceof SecurityStateFull) return false;
+      throw error;
     }
-    return (await count(`to ${id}`)) <= resetMailsPerHour;
   }
 
   #post(
@@ -168,6 +185,12 @@ export class Validation {
   }
 }
 
+interface ResetRequest {
+  readonly id: string;
+  readonly mailContext: JsonObject;
+  readonly requester: string | undefined;
+}
+
 function wrongKey(): ServiceError {
   return new ServiceError('forbidden', { message: 'The account and the activation key do not match.' });
 }
@@ -176,7 +199,7 @@ function wrongKey(): ServiceError {
 function readMailContext(scope: Scope): JsonObject {
   const { kind, context } = scope;
   const { request, issues } = context;
-  const body = request.body.isEmpty ? {} : parseBody(request.body, issues);
+  const body = request.body.isEmpty ? {} : runAtOnce(parseBody(request.body, issues));
   const data = body === undefined ? undefined : parseEnvelope(body, kind.permissions, issues).data;
   const mailContext = data === undefined ? undefined : getKey(data, 'email-context');
   if (mailContext !== undefined && !isTexts(mailContext)) {

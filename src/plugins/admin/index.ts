@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context } from '../../engine/context.ts';
-import { forReading } from '../../engine/endpoint.ts';
+import { forReading, plainText } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { serveFile } from '../../http/static-files.ts';
@@ -56,8 +56,8 @@ export const admin = definePlugin({
         headers: { Location: `${request.origin}${versionPrefix}/admin/`, 'Content-Type': 'text/plain' },
         body: 'This has moved to admin/\n',
       });
-    const serve = ({ request, ids }: Context): Promise<ServiceResponse> =>
-      serveFile(request, { root, path: ids['*'] ?? '', headers });
+    const serve = ({ request, parameters }: Context): Promise<ServiceResponse> =>
+      serveFile(request, { root, path: parameters['*'] ?? '', headers });
     return {
       showsPermissions: true,
       capabilities: {
@@ -75,6 +75,7 @@ export const admin = definePlugin({
         {
           name: 'admin-file',
           path: '/admin/{*}',
+          parameters: { '*': plainText },
           isResource: false,
           ignoresCaller: true,
           isForOperators: true,

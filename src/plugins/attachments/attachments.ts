@@ -1,7 +1,7 @@
 // What the parts of the plugin share: the host, the store, the rules, and how a file is called in a record.
 import type { JsonObject } from '../../base/json.ts';
 import type { BlobStore } from '../../contracts/blobs.ts';
-import type { PathIds } from '../../engine/context.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
 import type { Session } from '../../engine/session.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { Deletions } from './deletions.ts';

@@ -34,7 +34,8 @@ export async function findReadable(
     if (link === undefined) throw new ServiceError('unknownPath');
     return link;
   }
-  const place = placeOf(owner);
+  const place = placeOf(attachments, owner);
+  if (place === undefined) throw new ServiceError('unknownPath');
   // Asked first, so that nobody learns from the answer which files there are.
   const isReader = await host.objects.isAllowed(context, place, 'read');
   if (isReader) {
@@ -51,8 +52,9 @@ export async function findReadable(
   throw isReader ? new ServiceError('unknownPath') : refusal(context.caller);
 }
 
-function placeOf({ bucket, collection, record }: RecordAddress): ObjectPlace {
-  return { kind: 'record', ids: { bucket_id: bucket, collection_id: collection, record_id: record } };
+/** The record at an address; `undefined` when no record can have these ids. */
+function placeOf({ host }: Attachments, { bucket, collection, record }: RecordAddress): ObjectPlace | undefined {
+  return host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
 }
 
 async function findOwn(storage: StorageReader, owner: RecordAddress, location: string): Promise<Link | undefined> {
@@ -62,7 +64,7 @@ async function findOwn(storage: StorageReader, owner: RecordAddress, location: s
 
 /** A record that the service has made a copy of the owner, that still is one, and that passes. */
 async function findCopy(
-  { host }: Attachments,
+  attachments: Attachments,
   context: Context,
   file: FileOfRecord,
   passes?: (place: ObjectPlace) => Promise<boolean>,
@@ -70,11 +72,11 @@ async function findCopy(
   const { storage } = context.session.reader;
   for (const uri of await readReferences(storage, file, maxCopies)) {
     const address = addressOfUri(uri);
-    if (address === undefined) continue;
-    const place = placeOf(address);
+    const place = address && placeOf(attachments, address);
+    if (address === undefined || place === undefined) continue;
     if (passes !== undefined && !(await passes(place))) continue;
     const link = await findOwn(storage, address, file.location);
-    const attachment = attachmentOf(await host.objects.find(context, place));
+    const attachment = attachmentOf(await attachments.host.objects.find(context, place));
     if (link?.ownerUri === file.ownerUri && attachment !== undefined && namesFile(attachment, link)) return link;
   }
   return undefined;

@@ -6,7 +6,7 @@ import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
-import { forReading, type Endpoint } from '../../engine/endpoint.ts';
+import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
 import { addressOf, locationOf, type Attachments } from './attachments.ts';
@@ -38,6 +38,7 @@ function fileEndpoint(attachments: Attachments): Endpoint {
   return {
     name: 'attachment-file',
     path: '/attachments/{*}',
+    parameters: { '*': plainText },
     isResource: false,
     operations: forReading('get_attachment_file', handle, exposes),
   };
@@ -46,7 +47,7 @@ function fileEndpoint(attachments: Attachments): Endpoint {
 async function serve(attachments: Attachments, context: Context): Promise<ServiceResponse> {
   const { store } = attachments;
   const { request } = context;
-  const { owner, location } = parseAddress(context.ids['*'] ?? '');
+  const { owner, location } = parseAddress(context.parameters['*'] ?? '');
   const link = await findReadable(attachments, context, owner, location);
   const headers: ResponseHeaders = {
     'Content-Type': link.mimetype,

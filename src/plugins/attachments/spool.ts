@@ -27,7 +27,7 @@ export async function spool(
   path: string,
   { limitBytes, onBytes }: SpoolOptions,
 ): Promise<SpooledFile> {
-  const handle = await guard(() => open(path, 'wx', 0o644));
+  const handle = await guard(() => open(path, 'wx', 0o600));
   const hash = createHash('sha256');
   let sizeBytes = 0;
   try {

@@ -2,8 +2,9 @@
 // permissions, schema, preconditions and events are those of any other write.
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
 import { requireAllowed } from '../../engine/access.ts';
-import type { Context, PathIds } from '../../engine/context.ts';
+import type { Context } from '../../engine/context.ts';
 import type { Arrival } from '../../engine/endpoint.ts';
 import {
   RequestBody,
@@ -56,7 +57,7 @@ function readUpload({ host, store }: Attachments, request: ServiceRequest, fileB
   const limits = {
     fileBytes,
     otherBytes: host.settings.get('max_body_size'),
-    json: { maxDepth: host.settings.get('max_json_depth') },
+    json: { maxDepth: host.settings.get('max_json_depth'), maxValues: host.settings.get('max_json_values') },
   };
   return readForm(request, () => store.spoolFolder(), limits);
 }

@@ -7,7 +7,7 @@ import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
-import { isConfirmed, refusal } from '../../engine/access.ts';
+import { isConfirmed, refusal, requireGranted } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
@@ -22,12 +22,14 @@ const maxAttempts = 5;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => readChangeset(service, context);
+  const requireAccess = (context: Context): Promise<void> =>
+    requireGranted([service.host.objects.kind('collection').rule('read')], context);
   const exposes = ['Last-Modified', resyncHeader, 'Cache-Control', 'Expires', 'Pragma'];
   return {
     name: 'collection-changeset',
     path: '/buckets/{bucket_id}/collections/{collection_id}/changeset',
     isResource: true,
-    operations: forReading('get_changeset', handle, exposes),
+    operations: forReading('get_changeset', { handle, requireAccess }, exposes),
   };
 }
 
@@ -114,12 +116,13 @@ async function collectionChangeset(
   const filters: readonly Filter[] =
     since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
+  const maxBytes = host.engine.maxPageBytes;
   let collection = await read();
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (collection === undefined) {
       throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
     }
-    const page = await storage.listText(list, { filters, sort, limit, includeDeleted: since !== undefined });
+    const page = await storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined });
     if (page.more && page.count < limit) {
       const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
       throw new ServiceError('requestTooLarge', { message });

@@ -33,6 +33,10 @@ export const changes = definePlugin({
         },
       },
       endpoints: [monitorListEndpoint(service), changesetEndpoint(service), broadcastsEndpoint(service)],
+      start() {
+        const wrong = [...resources, ...excluded].find((uri) => host.objects.findByUri(uri) === undefined);
+        if (wrong !== undefined) throw new Error(`${wrong} in the settings is the URI of no bucket or collection.`);
+      },
     };
   },
 });

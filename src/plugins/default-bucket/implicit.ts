@@ -1,22 +1,8 @@
 // Creating what a request to the personal bucket takes for granted. Below the rules of the kinds on purpose: including
 // the plugin is what grants a personal bucket, and no schema applies to it.
 import { TransactionConflict } from '../../contracts/errors.ts';
-import type { ListKey } from '../../core/objects/stored.ts';
-import { isConfirmed, refusal, type AccessRule } from '../../engine/access.ts';
-import type { PathIds } from '../../engine/context.ts';
-import type { Actor } from '../../engine/objects.ts';
-
-export interface Implicit {
-  readonly list: ListKey;
-  readonly id: string;
-  readonly uri: string;
-  /** For creating it, on which an authorization policy has the last word. */
-  readonly rule: AccessRule;
-  /** Those in the URI. */
-  readonly ids: PathIds;
-  /** What it lies in, which was there a moment ago; absent: nothing. */
-  readonly parent?: { readonly list: ListKey; readonly id: string };
-}
+import { isConfirmed, refusal } from '../../engine/access.ts';
+import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 
 /**
  * Creates the object, empty and owned by the caller, unless it exists. Reads do not take the writer's turn.
@@ -24,18 +10,25 @@ export interface Implicit {
  * @throws ServiceError forbidden; TransactionConflict when its parent has been deleted meanwhile, and may be created again from the start
  */
 export async function createIfMissing(
+  objects: Objects,
   { session, caller, request }: Actor,
-  { list, id, uri, rule, ids, parent }: Implicit,
+  { kind: name, ids }: ObjectPlace,
 ): Promise<void> {
+  const { parent, rules, idName, listKey, objectUri } = objects.kind(name);
+  const list = listKey(ids, caller);
+  const id = ids[idName]!;
   if ((await session.reader.storage.get(list, id)) !== undefined) return;
-  if (!(await isConfirmed(rule, caller, session.reader, ids))) throw refusal(caller);
+  // An authorization policy has the last word.
+  if (!(await isConfirmed(rules.create, caller, session.reader, ids))) throw refusal(caller);
   const { storage, permission } = await session.writer();
-  if (parent !== undefined && (await storage.hold(parent.list, parent.id, list)) === undefined) {
+  const holder = parent?.listKey(ids, caller);
+  if (holder !== undefined && (await storage.hold(holder, ids[parent!.idName]!, list)) === undefined) {
     throw new TransactionConflict('the parent of an implicit object was deleted meanwhile');
   }
   const { object, timestamp: clock = 0 } = await storage.lock(list, id);
   if (object !== undefined) return;
   const created = await storage.create(list, id, '{}');
+  const uri = objectUri(ids);
   await permission.addPrincipalToAce(uri, 'write', caller.principal);
   const { kind } = list;
   if (!session.hears(kind, 'create')) return;

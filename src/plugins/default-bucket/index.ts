@@ -3,9 +3,11 @@
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import type { Session } from '../../engine/session.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { createIfMissing } from './implicit.ts';
@@ -29,7 +31,10 @@ export const defaultBucket = definePlugin({
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
       // There is nothing personal about buckets that are not there.
-      start: () => void host.objects.kind('collection'),
+      start() {
+        host.objects.kind('collection');
+        personalId(host, personalBucketId(secret, ''));
+      },
     };
   },
 });
@@ -42,40 +47,39 @@ async function resolve(
   if (caller.userId === undefined) throw refusal(caller);
   // Using it creates it, so that not even reading is allowed.
   if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
-  const id = personalBucketId(secret, caller.userId);
   const below = path.slice(alias.length);
-  const [, resource, childId, ...rest] = below.split('/');
-  const uri = `/buckets/${id}`;
-  const ids = { bucket_id: id };
-  const actor = { session, caller, request };
+  const [, resource, childId = '', ...rest] = below.split('/');
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
-  if (creating.includes(request.method)) {
-    const isCollection = resource === 'collections' && childId !== undefined && childId !== '';
-    const maxIdLength = host.settings.get('max_id_length');
-    if (isCollection && (!host.objects.kind('collection').ids.match(childId) || childId.length > maxIdLength)) {
-      throw invalidParameters([{ location: 'path', name: null, description: 'this id is not allowed' }]);
+  const id = personalId(host, personalBucketId(secret, caller.userId));
+  const prepare = async (): Promise<void> => {
+    if (!creating.includes(request.method)) return requireBucket(session, id, below);
+    const actor = { session, caller, request };
+    const bucket = host.objects.place('bucket', { bucket_id: id });
+    if (!(request.method === 'PUT' && below === '')) await createIfMissing(host.objects, actor, bucket);
+    if (resource === 'collections' && childId !== '' && !(request.method === 'PUT' && rest.length === 0)) {
+      const collection = host.objects.place('collection', { bucket_id: id, collection_id: childId });
+      await createIfMissing(host.objects, actor, collection);
     }
-    if (!(request.method === 'PUT' && below === '')) {
-      const rule = host.objects.kind('bucket').rules.create;
-      await createIfMissing(actor, { list: buckets, id, uri, rule, ids });
-    }
-    if (isCollection && !(request.method === 'PUT' && rest.length === 0)) {
-      const list: ListKey = { kind: 'collection', parent: uri };
-      await createIfMissing(actor, {
-        list,
-        id: childId,
-        uri: `${uri}/collections/${childId}`,
-        rule: host.objects.kind('collection').rules.create,
-        ids: { ...ids, collection_id: childId },
-        parent: { list: buckets, id },
-      });
-    }
-  } else if ((await session.reader.storage.get(buckets, id)) === undefined) {
-    throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {
-      details: { id, resource_name: 'bucket' },
-    });
-  }
-  return { path: uri + below, request: replaceAliasInBody(request, below === '' ? id : undefined) };
+  };
+  const loading = request.body.load();
+  if (loading !== undefined) await loading;
+  const aliased = replaceAliasInBody(request, below === '' ? id : undefined);
+  return { path: `/buckets/${id}${below}`, request: aliased, prepare };
+}
+
+/** @throws Error when the kind of buckets does not accept what personal buckets are called */
+function personalId({ objects }: PluginHost, text: string): ObjectId {
+  const id = objects.kind('bucket').ids.parse(text);
+  if (id === undefined)
+    throw new Error('bucket_id_generator and max_id_length have to accept the ids of personal buckets');
+  return id;
+}
+
+async function requireBucket({ reader }: Session, id: ObjectId, below: string): Promise<void> {
+  if ((await reader.storage.get(buckets, id)) !== undefined) return;
+  throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {
+    details: { id, resource_name: 'bucket' },
+  });
 }
 
 /** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */

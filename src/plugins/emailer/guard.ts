@@ -48,8 +48,8 @@ function mayRead(
   { session }: EventScope,
   { objects }: GuardOptions,
 ): Promise<boolean> {
-  const place = { kind: 'group', ids: { bucket_id: ids['bucket_id']!, group_id: groupId } };
-  return objects.isAllowed({ session, caller }, place, 'read');
+  const place = objects.findPlace('group', { bucket_id: ids['bucket_id']!, group_id: groupId });
+  return place === undefined ? Promise.resolve(false) : objects.isAllowed({ session, caller }, place, 'read');
 }
 
 function unknownGroup(index: number, groupId: string): Error {

@@ -28,6 +28,7 @@ export const flush = definePlugin({
                 await storage.flush();
                 await permission.flush();
                 await host.cache.flush();
+                await host.securityState.flush();
                 session.events.addFlush({ request });
                 return jsonResponse(202, {});
               },

@@ -60,9 +60,13 @@ export const history = definePlugin({
     };
     return {
       kinds: [historyKind],
-      endpoints: [snapshotEndpoint(objects, options)],
+      endpoints: [snapshotEndpoint(objects, options, given.get('max_page_bytes'))],
       capabilities: {
         history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
+      },
+      start() {
+        const wrong = places.find((uri) => objects.findByUri(uri) === undefined);
+        if (wrong !== undefined) throw new Error(`history.exclude_resources: no object can have the URI ${wrong}.`);
       },
       subscribers: [
         {

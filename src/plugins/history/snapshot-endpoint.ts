@@ -1,9 +1,9 @@
 // `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: a collection as it was.
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
-import { requireAllowed } from '../../engine/access.ts';
+import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
-import { forReading, type Endpoint } from '../../engine/endpoint.ts';
+import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
 import { PastChanges } from './past-changes.ts';
@@ -11,29 +11,42 @@ import { bucketUri, recordedKinds } from './places.ts';
 import { changesToRecord, type RecordedScope } from './recorder.ts';
 import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
 
-export function snapshotEndpoint(objects: Objects, scope: RecordedScope): Endpoint {
-  const handle = (context: Context): Promise<ServiceResponse> => answer(objects, scope, context);
+const instant: ParameterRule = {
+  accepts: (text) => /^\d{1,20}$/.test(text),
+  form: 'milliseconds since 1970',
+};
+
+/** @param maxBytes of all records in one answer */
+export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxBytes: number): Endpoint {
+  const handle = (context: Context): Promise<ServiceResponse> => answer({ objects, scope, maxBytes }, context);
+  const requireAccess = (context: Context): Promise<void> =>
+    requireGranted([objects.kind('record').rules.readList], context);
   const exposes = ['Cache-Control', 'Expires', 'Pragma'];
   return {
     name: 'history-snapshot',
     tag: 'history',
     path: '/buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}',
+    parameters: { timestamp: instant },
     isResource: true,
-    operations: forReading('get_history_snapshot', handle, exposes),
+    operations: forReading('get_history_snapshot', { handle, requireAccess }, exposes),
   };
 }
 
-async function answer(objects: Objects, scope: RecordedScope, context: Context): Promise<ServiceResponse> {
-  const { caller, ids, issues, session } = context;
+interface Snapshots {
+  readonly objects: Objects;
+  readonly scope: RecordedScope;
+  readonly maxBytes: number;
+}
+
+async function answer({ objects, scope, maxBytes }: Snapshots, context: Context): Promise<ServiceResponse> {
+  const { caller, ids, issues, parameters, session } = context;
   const { reader } = session;
   const records = objects.kind('record');
   // Whoever may read all records as they are may read them as they were.
   await requireAllowed(records.rules.readList, caller, reader, ids);
-  const at = parseInstant(ids['timestamp']!);
-  if (at === undefined) {
-    issues.push({ location: 'path', name: 'timestamp', description: 'expected milliseconds since 1970' });
-  }
-  if (at === undefined || issues.length > 0) throw invalidParameters(issues);
+  if (issues.length > 0) throw invalidParameters(issues);
+  // Whole milliseconds that numbers can tell apart.
+  const at = Math.min(Number(parameters['timestamp']), Number.MAX_SAFE_INTEGER);
   const collectionId = ids['collection_id']!;
   const { storage } = reader;
   const collections = objects.kind('collection').listKey(ids, anonymous);
@@ -44,7 +57,7 @@ async function answer(objects: Objects, scope: RecordedScope, context: Context):
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new PastChanges(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
-  const texts = await readSnapshot({ storage, records: list, isThere, changes }, at).catch(translate);
+  const texts = await readSnapshot({ storage, records: list, isThere, changes, maxBytes }, at).catch(translate);
   if (texts === undefined) {
     throw new ServiceError('missingParent', { details: { id: collectionId, resource_name: 'collection' } });
   }
@@ -53,12 +66,6 @@ async function answer(objects: Objects, scope: RecordedScope, context: Context):
     headers: { 'Cache-Control': 'no-cache, no-store' },
     body: `{"data":[${texts.join(',')}]}`,
   };
-}
-
-/** Whole milliseconds that numbers can tell apart. */
-function parseInstant(text: string): number | undefined {
-  if (!/^\d{1,20}$/.test(text)) return undefined;
-  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
 function translate(error: unknown): never {

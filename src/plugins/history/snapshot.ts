@@ -13,6 +13,8 @@ export interface SnapshotSource {
   /** Whether the collection is there. */
   readonly isThere: boolean;
   readonly changes: PastChanges;
+  /** Of all records together, beyond which no answer is put together. */
+  readonly maxBytes: number;
 }
 
 /** A record as it was. */
@@ -23,9 +25,6 @@ interface PastRecord {
 
 /** Thrown when the records together are too long for one answer. */
 export class SnapshotTooLarge extends Error {}
-
-/** Characters of all records together, beyond which no answer is put together. */
-const maxSnapshotChars = 100_000_000;
 
 /** Ids by which the history is searched; when there are more, it is read as a whole. */
 const maxSearchedIds = 500;
@@ -38,9 +37,9 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, isThere, changes } = source;
+  const { storage, records, isThere, changes, maxBytes } = source;
   if (!isThere && !(await changes.has({}))) return undefined;
-  const found = new Collected();
+  const found = new Collected(maxBytes);
   // First those that have not changed: whatever changes from here on is found among the changed ones.
   const unchanged = new Set<string>();
   for await (const entries of walk(storage, records, { filters: [where('last_modified', 'max', at)] })) {
@@ -60,11 +59,16 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
 /** The records found so far. */
 class Collected {
   readonly #records: PastRecord[] = [];
-  #chars = 0;
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
 
   add(record: PastRecord): void {
-    this.#chars += record.text.length;
-    if (this.#chars > maxSnapshotChars) throw new SnapshotTooLarge();
+    this.#bytes += Buffer.byteLength(record.text);
+    if (this.#bytes > this.#maxBytes) throw new SnapshotTooLarge();
     this.#records.push(record);
   }
 

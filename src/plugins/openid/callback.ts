@@ -51,10 +51,21 @@ function isBelow(callback: URL, path: string): boolean {
 }
 
 /**
+ * The origin by which browsers reach the service, as far as it can be trusted: the one that `http_host` sets, else a
+ * loopback one. Any other comes from the header `Host`, which is what the link says that a user has followed.
+ *
+ * @param origin of the request
+ */
+export function findOwnOrigin(origin: string, isHostConfigured: boolean): string | undefined {
+  if (!URL.canParse(origin)) return undefined;
+  return isHostConfigured || isLoopback(new URL(origin).hostname) ? new URL(origin).origin : undefined;
+}
+
+/**
  * The address as browsers understand it, when a token may be sent there; else a sentence that says why not. It always
  * has a path, so that what is put behind it cannot become part of the host.
  *
- * @param origin of the service, as the client reaches it
+ * @param origin of the service itself
  */
 export function readCallback(
   text: string,
@@ -66,5 +77,7 @@ export function readCallback(
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https address' };
   if (url.username !== '' || url.password !== '') return { fault: 'expected an address without user and password' };
   const isAllowed = url.origin === origin || isLoopback(url.hostname) || rules.some((rule) => rule(url));
+  // Percent-encoding makes some addresses longer, and they have to fit into a cookie.
+  if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
   return isAllowed ? { address: url.href } : { fault: 'this address is not among those that tokens may be sent to' };
 }

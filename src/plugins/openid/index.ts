@@ -2,7 +2,7 @@
 // browser through the login of a provider.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
-import type { Endpoint } from '../../engine/endpoint.ts';
+import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { setting } from '../../settings/definition.ts';
@@ -26,12 +26,14 @@ export const openid = definePlugin({
   settings,
   setup(host) {
     const providers: Providers = new Map();
-    const { cache, versionPrefix } = host;
+    const { securityState, clock, versionPrefix } = host;
     const { openid_allowed_callbacks: allowed } = host.settings.read(settings);
     if (allowed.includes('*')) {
       host.logger.warn('openid_allowed_callbacks holds *: tokens may be sent to whatever address a link names.');
     }
-    const options = { cache, versionPrefix, rules: compileCallbackRules(allowed) };
+    const isHostConfigured = host.settings.get('http_host') !== undefined;
+    const rules = compileCallbackRules(allowed);
+    const options = { securityState, clock, versionPrefix, isHostConfigured, rules };
     return {
       policies: {
         OpenIDConnectPolicy(context) {
@@ -45,10 +47,13 @@ export const openid = definePlugin({
           handleLogin(options, context, requireProvider(context, providers)),
         ),
         endpoint('openid-token', '/openid/{provider}/token', (context) =>
-          handleToken(cache, context, requireProvider(context, providers)),
+          handleToken(options, context, requireProvider(context, providers)),
         ),
       ],
       async start() {
+        if (!isHostConfigured && providers.size > 0) {
+          host.logger.warn('http_host is not set: OpenID logins work in browsers of this machine alone, at localhost.');
+        }
         await Promise.all([...providers.values()].map((provider) => provider.start()));
       },
       userInfo: ({ profile = {} }) => ({ profile }),
@@ -67,7 +72,8 @@ export const openid = definePlugin({
 });
 
 function endpoint(name: string, path: string, handle: (context: Context) => Promise<ServiceResponse>): Endpoint {
-  return { name, path, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
+  const parameters = { provider: plainText };
+  return { name, path, parameters, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
 }
 
 function describeProvider({ name, parameters, known }: Provider): JsonObject {

@@ -2,7 +2,7 @@
 // change keys, and from time to time, since they withdraw them.
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../base/clock.ts';
-import { toPlainJson } from '../../base/json.ts';
+import { ExactNumber, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
 
 const maxAgeMs = 600_000;
@@ -74,4 +74,16 @@ export class KeySet {
     this.#spare--;
     return true;
   }
+}
+
+/** The value with every exact number as its nearest double, for libraries that know plain JSON only. */
+function toPlainJson(value: JsonValue): unknown {
+  if (value instanceof ExactNumber) return value.valueOf();
+  if (Array.isArray(value)) return value.map(toPlainJson);
+  if (!isJsonObject(value)) return value;
+  const plain: MutableJsonObject = {};
+  for (const key of Object.keys(value)) {
+    setKey(plain, key, toPlainJson(value[key]!) as JsonValue);
+  }
+  return plain;
 }

@@ -1,15 +1,20 @@
-// `GET /openid/{provider}/login`: remembers where the token is wanted, and sends the browser to the provider.
+// `GET /openid/{provider}/login`: sends the browser to the provider, with a cookie that says where the token is wanted.
 import { createHash, randomBytes } from 'node:crypto';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
-import type { CacheBackend } from '../../contracts/cache.ts';
-import { readCallback, type CallbackRule } from './callback.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SecurityState } from '../../contracts/security-state.ts';
+import { findOwnOrigin, readCallback, type CallbackRule } from './callback.ts';
+import { setLoginCookie, type CookiePlace } from './login-cookie.ts';
 import type { Provider } from './provider.ts';
-import { inQuery, readOnce, requireOnce } from './query.ts';
+import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
 export interface LoginOptions {
-  readonly cache: CacheBackend;
+  readonly securityState: SecurityState;
+  readonly clock: Clock;
+  /** Whether the setting `http_host` says how browsers reach the service. */
+  readonly isHostConfigured: boolean;
   readonly rules: readonly CallbackRule[];
   /** `/v1` */
   readonly versionPrefix: string;
@@ -20,18 +25,22 @@ const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 const maxScopeLength = 1024;
 
 export async function handleLogin(
-  { cache, rules, versionPrefix }: LoginOptions,
+  options: LoginOptions,
   context: Context,
   provider: Provider,
 ): Promise<ServiceResponse> {
   const { parameters, name } = provider;
-  const { origin } = context.request;
-  const { callback, scope, prompt } = readQuery(context, rules, parameters.userid_field);
+  const place = cookiePlace(options, context, provider);
+  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: place.origin });
   const metadata = await provider.describe();
   const state = randomBytes(parameters.state_length).toString('hex');
   const verifier = randomBytes(32).toString('base64url');
-  const redirectUri = `${origin}${versionPrefix}/openid/${name}/token`;
-  await cache.set(stateKey(name, state), { callback, redirectUri, verifier }, parameters.state_ttl_seconds);
+  const nonce = scope.split(' ').includes('openid') ? randomBytes(16).toString('base64url') : undefined;
+  const redirectUri = `${context.request.origin}${options.versionPrefix}/openid/${name}/token`;
+  const now = options.clock.now();
+  const login = { callback, redirectUri, verifier, nonce, expiresAt: now + parameters.state_ttl_seconds * 1000 };
+  const sent = context.request.headers['cookie'];
+  const cookies = setLoginCookie(login, { key: provider.loginKey, state, place, sent, now });
 
   const target = new URL(metadata.authorizationEndpoint);
   const query: Record<string, string> = {
@@ -40,26 +49,39 @@ export async function handleLogin(
     scope,
     redirect_uri: redirectUri,
     state,
+    ...(nonce === undefined ? {} : { nonce }),
     ...(prompt === undefined ? {} : { prompt }),
     ...(parameters.audience === '' ? {} : { audience: parameters.audience }),
     ...(metadata.takesProofKeys ? { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' } : {}),
   };
   for (const [key, value] of Object.entries(query)) target.searchParams.set(key, value);
-  return secretRedirect(target.href);
+  return secretRedirect(target.href, cookies);
 }
 
-/** Where the cache keeps a login under way. The name of the provider is part of it: another one cannot end it. */
-export function stateKey(provider: string, state: string): string {
-  return `openid:state:${provider}:${state}`;
+/**
+ * Where the cookies of a provider are valid.
+ *
+ * @throws ServiceError when the request came by a host that may be anybody's
+ */
+export function cookiePlace(
+  { versionPrefix, isHostConfigured }: LoginOptions,
+  context: Context,
+  { name }: Provider,
+): CookiePlace {
+  const origin = findOwnOrigin(context.request.origin, isHostConfigured);
+  if (origin !== undefined) return { origin, path: `${versionPrefix}/openid/${name}` };
+  const description = 'logins need the setting http_host, unless the service is reached as localhost';
+  throw refuse({ location: 'header', name: 'Host', description });
 }
 
 /** A redirect that nobody may keep, nor tell to the next page. */
-export function secretRedirect(location: string): ServiceResponse {
+export function secretRedirect(location: string, cookies: readonly string[]): ServiceResponse {
   const headers = {
     Location: location,
     'Content-Type': 'text/plain',
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer',
+    'Set-Cookie': cookies,
   };
   return { status: 307, headers, body: '' };
 }
@@ -67,16 +89,16 @@ export function secretRedirect(location: string): ServiceResponse {
 function readQuery(
   context: Context,
   rules: readonly CallbackRule[],
-  useridField: string,
+  { parameters, origin }: { readonly parameters: Provider['parameters']; readonly origin: string },
 ): { readonly callback: string; readonly scope: string; readonly prompt: string | undefined } {
   const issues: Issue[] = [];
   const wanted = requireOnce(context, 'callback', issues);
-  const callback = readCallback(wanted, context.request.origin, rules);
+  const callback = readCallback(wanted, origin, rules);
   if (wanted !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
   const scope = requireOnce(context, 'scope', issues);
   if (scope !== '' && (!scopeForm.test(scope) || scope.length > maxScopeLength)) {
     issues.push(inQuery('scope', 'expected scopes divided by blanks'));
-  } else if (scope !== '' && useridField === 'email' && !scope.split(' ').includes('email')) {
+  } else if (scope !== '' && parameters.userid_field === 'email' && !scope.split(' ').includes('email')) {
     issues.push({
       location: 'body',
       name: 'scope',

@@ -1,5 +1,6 @@
 // One provider: what is known of it, and whose an access token is. With an audience the token itself is verified first,
 // which needs no call; then the provider is asked about the user.
+import { createHmac } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
 import type { Authenticated, AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
@@ -20,6 +21,8 @@ export class Provider implements AuthenticationPolicy {
   readonly challenge: string;
   readonly parameters: OpenidParameters;
   readonly server: RemoteServer;
+  /** What the cookies of logins are encrypted with, in all processes. */
+  readonly loginKey: Buffer;
   readonly #context: PolicyContext;
   readonly #others: Providers;
   readonly #discovery: Discovery;
@@ -37,6 +40,10 @@ export class Provider implements AuthenticationPolicy {
     this.challenge = `${headerType} realm="${realm}"`;
     this.parameters = parameters;
     this.server = new RemoteServer(context.name, parameters);
+    const { client_id: clientId, client_secret: clientSecret } = parameters;
+    this.loginKey = createHmac('sha256', context.secret)
+      .update(JSON.stringify(['openid login', context.name, issuer, clientId, clientSecret]))
+      .digest();
     this.#context = context;
     this.#others = others;
     this.#discovery = new Discovery(this.server, parameters, context.clock);

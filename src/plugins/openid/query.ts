@@ -5,8 +5,8 @@ import type { Context } from '../../engine/context.ts';
 import type { Provider, Providers } from './provider.ts';
 
 /** The provider that the path names. */
-export function requireProvider({ ids }: Context, providers: Providers): Provider {
-  const provider = providers.get(ids['provider'] ?? '');
+export function requireProvider({ parameters }: Context, providers: Providers): Provider {
+  const provider = providers.get(parameters['provider'] ?? '');
   if (provider === undefined) throw refuse({ location: 'path', name: 'provider', description: 'unknown provider' });
   return provider;
 }

@@ -1,43 +1,76 @@
 // `GET /openid/{provider}/token`: the provider sends the browser here with a code, which is changed for a token, which is
 // sent on to where the login was begun.
-import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
+import { createHash } from 'node:crypto';
+import { decodeJwt, errors } from 'jose';
+import { getKey, type JsonObject } from '../../base/json.ts';
+import { SecurityStateFull } from '../../contracts/errors.ts';
+import type { SecurityState } from '../../contracts/security-state.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
-import type { CacheBackend } from '../../contracts/cache.ts';
+import { requesterOf } from '../../http/address-group.ts';
 import { basicCredentials } from '../../http/authentication/bearer.ts';
 import type { RemoteAnswer, RemoteCall } from '../../http/authentication/remote-server.ts';
-import { secretRedirect, stateKey } from './login.ts';
+import { clearLoginCookie, readLoginCookie, type PendingLogin } from './login-cookie.ts';
+import { cookiePlace, secretRedirect, type LoginOptions } from './login.ts';
 import type { Provider } from './provider.ts';
 import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
-interface Login {
-  readonly callback: string;
-  readonly redirectUri: string;
-  readonly verifier: string;
-}
+/** As `state_length` bytes are written. */
+const stateForm = /^[\da-f]{1,512}$/;
 
-const maxStateLength = 512;
-
-export async function handleToken(cache: CacheBackend, context: Context, provider: Provider): Promise<ServiceResponse> {
+/**
+ * Ends a login in the browser that began it. A login that another browser began is unknown here: else a link could log
+ * its reader in as somebody else.
+ */
+export async function handleToken(
+  options: LoginOptions,
+  context: Context,
+  provider: Provider,
+): Promise<ServiceResponse> {
   const issues: Issue[] = [];
   const state = requireOnce(context, 'state', issues);
   const refusal = readOnce(context, 'error', issues);
   const code = refusal === undefined ? requireOnce(context, 'code', issues) : '';
   if (issues.length > 0) throw invalidParameters(issues);
-  // Taken out, so that of any number of requests with one state a single one goes on.
-  const login =
-    state.length > maxStateLength ? undefined : readLogin(await cache.delete(stateKey(provider.name, state)));
-  if (login === undefined) {
-    const description = 'this login is unknown, has been used, or has taken too long';
+  const place = cookiePlace(options, context, provider);
+  const now = options.clock.now();
+  const sent = context.request.headers['cookie'];
+  const login = stateForm.test(state)
+    ? readLoginCookie({ key: provider.loginKey, state, place, sent, now })
+    : undefined;
+  if (login === undefined || !(await useUp(options.securityState, { state, login, context, now }))) {
+    const description = 'this login was not begun in this browser, has been used, or has taken too long';
     throw refuse({ location: 'body', name: 'state', description, errno: invalidAuthToken });
   }
   if (refusal !== undefined) throw refuse(inQuery('error', `the provider says ${quote(refusal)}`));
   const answer = await exchange(provider, code, login);
-  return secretRedirect(login.callback + encodeURIComponent(Buffer.from(answer, 'utf8').toString('base64')));
+  const location = login.callback + encodeURIComponent(Buffer.from(answer, 'utf8').toString('base64'));
+  return secretRedirect(location, [clearLoginCookie(state, place)]);
 }
 
-async function exchange(provider: Provider, code: string, login: Login): Promise<string> {
+interface Use {
+  readonly state: string;
+  readonly login: PendingLogin;
+  readonly context: Context;
+  readonly now: number;
+}
+
+/** Whether of any number of requests with one state this is the first. */
+async function useUp(securityState: SecurityState, { state, login, context, now }: Use): Promise<boolean> {
+  const key = createHash('sha256').update(state).digest('base64url');
+  const entry = { purpose: 'openid-login', key, requester: requesterOf(context.request.clientAddress) };
+  try {
+    return await securityState.add(entry, '1', (login.expiresAt - now) / 1000);
+  } catch (error) {
+    // Strangers who have used up all entries must not keep others from logging in. That a state serves once is the second
+    // defence: the cookie goes with the first use, and providers accept a code once.
+    if (error instanceof SecurityStateFull && error.scope === 'purpose') return true;
+    throw error;
+  }
+}
+
+async function exchange(provider: Provider, code: string, login: PendingLogin): Promise<string> {
   const { server } = provider;
   const { tokenEndpoint, takesBasicOnly, takesProofKeys } = await provider.describe();
   const { client_id: id, client_secret: secret } = provider.parameters;
@@ -57,8 +90,25 @@ async function exchange(provider: Provider, code: string, login: Login): Promise
   if (answer.status === 400)
     throw refuse(inQuery('code', `the provider says ${quote(findError(provider, tokenEndpoint, answer))}`));
   if (answer.status !== 200) throw server.unavailable(tokenEndpoint, `it answered ${answer.status}`);
-  server.readObject(tokenEndpoint, answer);
+  requireNonce(server.readObject(tokenEndpoint, answer), login);
   return answer.text;
+}
+
+/** Refuses a token that the provider has issued for another login (OpenID Connect Core, 3.1.3.7). */
+function requireNonce(answer: JsonObject, { nonce }: PendingLogin): void {
+  const token = getKey(answer, 'id_token');
+  if (nonce === undefined || token === undefined || readNonce(token) === nonce) return;
+  throw refuse(inQuery('code', 'the id_token of the provider belongs to another login'));
+}
+
+function readNonce(token: unknown): unknown {
+  if (typeof token !== 'string') return undefined;
+  try {
+    return decodeJwt(token)['nonce'];
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
 }
 
 function findError({ server }: Provider, url: string, answer: RemoteAnswer): string {
@@ -72,13 +122,4 @@ const invalidAuthToken = 105;
 /** Of what a stranger wrote, as much as fits into a sentence. */
 function quote(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
-}
-
-function readLogin(value: JsonValue | undefined): Login | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const callback = getKey(value, 'callback');
-  const redirectUri = getKey(value, 'redirectUri');
-  const verifier = getKey(value, 'verifier');
-  if (typeof callback !== 'string' || typeof redirectUri !== 'string' || typeof verifier !== 'string') return undefined;
-  return { callback, redirectUri, verifier };
 }

@@ -57,12 +57,13 @@ async function create(
     attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
     permissions: () => ({ write: writers }),
   };
-  const place = { kind: 'bucket', ids: { bucket_id: bucket } };
+  const place = objects.place('bucket', { bucket_id: bucket });
   if ((await objects.find(actor, place)) === undefined) await objects.write(actor, place, asNew);
   if (collection === undefined) return;
   const source = { bucket, collection };
   const route = service.routes.from(source);
-  if (route === undefined || (await objects.write(actor, collectionPlace(source), asNew)) === undefined) return;
+  if (route === undefined || (await objects.write(actor, collectionPlace(objects, source), asNew)) === undefined)
+    return;
   const work = workOn(service, actor, route);
   await ensureGroups(work, anonymous);
   for (const target of targetsOf(route)) {

@@ -1,11 +1,12 @@
 // Makes the records of one collection those of another, by writing what differs and nothing else.
 import type { StorageReader } from '../../contracts/storage.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { storedId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareLists, readIds, type Difference } from './records.ts';
 import { placeUri, type CollectionId } from './routes.ts';
-import { recordsOf, type Work } from './service.ts';
+import { collectionPlace, recordsOf, type Work } from './service.ts';
 
 /** One write: the attributes of the record, or its deletion. */
 interface CopyStep {
@@ -81,11 +82,9 @@ async function applySteps(
 ): Promise<void> {
   const timeOf = ({ lastModified = 0 }: CopyStep): number => (lastModified > clock ? lastModified : Infinity);
   const ordered = steps.toSorted((a, b) => (timeOf(a) === timeOf(b) ? 0 : timeOf(a) - timeOf(b)));
+  const { ids } = collectionPlace(service.host.objects, to);
   for (const step of ordered) {
-    const place = {
-      kind: 'record',
-      ids: { bucket_id: to.bucket, collection_id: to.collection, record_id: step.id },
-    };
+    const place = { kind: 'record', ids: { ...ids, record_id: storedId(step.id) } };
     const { attributes } = step;
     const lastModified = timeOf(step) === Infinity ? undefined : step.lastModified;
     if (attributes === undefined) await service.host.objects.remove(actor, place, { lastModified });

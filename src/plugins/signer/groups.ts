@@ -16,6 +16,7 @@ export function groupUris(
 
 /** Creates the groups as far as they are not there; whoever creates them is an editor, and may write to both. */
 export async function ensureGroups({ service, actor, route, options }: Work, creator: Caller): Promise<void> {
+  const { objects } = service.host;
   const { bucket } = route.source;
   // Whoever is not known cannot be told from everybody else.
   const known = creator.userId === undefined ? [] : [creator.userId];
@@ -24,9 +25,9 @@ export async function ensureGroups({ service, actor, route, options }: Work, cre
     [options.editorsGroup, known],
   ]);
   for (const [id, members] of groups) {
-    const place = { kind: 'group', ids: { bucket_id: bucket, group_id: id } };
-    if ((await service.host.objects.find(actor, place)) !== undefined) continue;
-    await service.host.objects.write(actor, place, {
+    const place = objects.place('group', { bucket_id: bucket, group_id: id });
+    if ((await objects.find(actor, place)) !== undefined) continue;
+    await objects.write(actor, place, {
       attributes: (old) => (old === undefined ? { members } : undefined),
       ...(known.length === 0 ? {} : { permissions: (stored) => withPrincipals(stored, 'write', known) }),
       isVerbatim: true,
@@ -45,5 +46,6 @@ export function withPrincipals(
 
 /** Whether the source collection of the route is there: while it is, what belongs to it cannot be taken away. */
 export async function isInUse({ service, actor, route }: Pick<Work, 'service' | 'actor' | 'route'>): Promise<boolean> {
-  return (await service.host.objects.find(actor, collectionPlace(route.source))) !== undefined;
+  const { objects } = service.host;
+  return (await objects.find(actor, collectionPlace(objects, route.source))) !== undefined;
 }

@@ -72,7 +72,7 @@ async function holdsSource(
 ): Promise<boolean> {
   const actor = { session, caller: pluginCaller };
   if (collection !== undefined) {
-    return (await host.objects.find(actor, collectionPlace({ bucket, collection }))) !== undefined;
+    return (await host.objects.find(actor, collectionPlace(host.objects, { bucket, collection }))) !== undefined;
   }
   const list = { kind: 'collection', parent: placeUri({ bucket, collection: undefined }) };
   return (await session.reader.storage.countAll(list, { filters: [] })) > 0;

@@ -4,7 +4,7 @@ import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
 import { describeResources } from './capability.ts';
 import { OptionsBook } from './options.ts';
-import { Routes } from './routes.ts';
+import { placeUri, Routes } from './routes.ts';
 import { pluginUserId, type SignerService } from './service.ts';
 import { collectionsWithOwnSettings, readFor, signerFamilies, signerSettings } from './settings.ts';
 import { signerSubscribers } from './subscribers.ts';
@@ -51,6 +51,14 @@ export const signer = definePlugin({
         },
       },
       async start() {
+        const wrong = resources
+          .flatMap(({ source, preview, destination }) => [
+            source,
+            destination,
+            ...(preview === undefined ? [] : [preview]),
+          ])
+          .find((place) => host.objects.findByUri(placeUri(place)) === undefined);
+        if (wrong !== undefined) throw new Error(`signer.resources: no object can have the URI ${placeUri(wrong)}.`);
         if (!host.stores.storage.database.abilities.atomicAcrossParents) {
           host.logger.warn(
             'The storage does not write several collections at once: for moments, clients may see records that their signature does not fit yet.',

@@ -1,6 +1,6 @@
 // What the parts of the plugin share: the service it belongs to, and the work it does for one change.
 import { authenticatedCaller, type Caller } from '../../engine/caller.ts';
-import type { Actor, ObjectPlace } from '../../engine/objects.ts';
+import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Session } from '../../engine/session.ts';
 import type { PluginHost } from '../../http/plugin.ts';
@@ -38,8 +38,8 @@ export function workOn(service: SignerService, actor: Omit<Actor, 'caller'>, rou
 }
 
 /** The collection as an object. */
-export function collectionPlace({ bucket, collection }: CollectionId): ObjectPlace {
-  return { kind: 'collection', ids: { bucket_id: bucket, collection_id: collection } };
+export function collectionPlace(objects: Objects, { bucket, collection }: CollectionId): ObjectPlace {
+  return objects.place('collection', { bucket_id: bucket, collection_id: collection });
 }
 
 /** The list of its records. */

@@ -98,7 +98,7 @@ async function onSourceGone(
   const work = workOn(service, acting, route);
   // Collections that were never signed are somebody else's.
   for (const target of targetsOf(route)) {
-    const found = await service.host.objects.find(work.actor, collectionPlace(target));
+    const found = await service.host.objects.find(work.actor, collectionPlace(service.host.objects, target));
     if (found !== undefined && Object.hasOwn(found.attributes, 'signature')) return onDeletion(work);
   }
 }

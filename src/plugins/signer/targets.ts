@@ -16,10 +16,10 @@ export const signatureFields: readonly string[] = ['signature', 'signatures'];
 /** Creates the collection, readable by everybody, and its bucket, as far as they are not there. */
 export async function ensureTarget({ service, actor }: Work, target: CollectionId): Promise<void> {
   const { objects } = service.host;
-  const place = collectionPlace(target);
+  const place = collectionPlace(objects, target);
   if ((await objects.find(actor, place)) !== undefined) return;
   const create = { attributes: (old: object | undefined) => (old === undefined ? {} : undefined), isVerbatim: true };
-  const bucket = { kind: 'bucket', ids: { bucket_id: target.bucket } };
+  const bucket = objects.place('bucket', { bucket_id: target.bucket });
   if ((await objects.find(actor, bucket)) === undefined) await objects.write(actor, bucket, create);
   await objects.write(actor, place, { ...create, permissions: (stored) => ({ ...stored, read: [EVERYONE] }) });
 }
@@ -40,7 +40,8 @@ export async function signTarget(
   await storage.lock(list);
   const timestamp = await storage.touch(list);
   const signatures = await options.signer.sign(await formatSignedText(storage, list, timestamp));
-  await service.host.objects.write(actor, collectionPlace(target), {
+  const { objects } = service.host;
+  await objects.write(actor, collectionPlace(objects, target), {
     attributes: (old) => {
       const attributes: MutableJsonObject = { ...old?.attributes };
       for (const field of copiedFields) {
@@ -58,7 +59,8 @@ export async function signTarget(
 /** Signs preview and destination again, as far as they exist. */
 export async function resignTargets(work: Work): Promise<void> {
   for (const target of targetsOf(work.route)) {
-    const found = await work.service.host.objects.find(work.actor, collectionPlace(target));
+    const { objects } = work.service.host;
+    const found = await objects.find(work.actor, collectionPlace(objects, target));
     if (found !== undefined) await signTarget(work, target);
   }
 }
@@ -67,7 +69,7 @@ export async function resignTargets(work: Work): Promise<void> {
 export async function cleanUpTargets(work: Work): Promise<void> {
   const { service, actor, route, options } = work;
   for (const target of targetsOf(route)) {
-    const place = collectionPlace(target);
+    const place = collectionPlace(service.host.objects, target);
     if ((await service.host.objects.find(actor, place)) === undefined) continue;
     if (options.deletesTargets) await service.host.objects.remove(actor, place);
     else {

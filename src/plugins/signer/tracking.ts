@@ -40,7 +40,7 @@ export async function writeSource({ service, actor, route }: Work, change: Sourc
   const statuses = service.statuses.get(actor.session) ?? new Map<string, string | undefined>();
   service.statuses.set(actor.session, statuses.set(placeUri(route.source), change.status));
   const { permissions } = change;
-  const place = collectionPlace(route.source);
+  const place = collectionPlace(service.host.objects, route.source);
   if ((await service.host.objects.find(actor, place)) === undefined) return;
   const date = formatDate(service.host.clock.now());
   await service.host.objects.write(actor, place, {

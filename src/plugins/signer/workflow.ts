@@ -46,8 +46,9 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   const { caller } = source.change;
   // What a creation leads to is written below; a status that it asks for comes from none.
   const step = getKey(after, 'status') === undefined ? undefined : await choose(work, source, undefined, after);
-  const bucket = { kind: 'bucket', ids: { bucket_id: route.source.bucket } };
-  await service.host.objects.requireAllowed({ session: actor.session, caller }, bucket, 'group:create');
+  const { objects } = service.host;
+  const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
+  await objects.requireAllowed({ session: actor.session, caller }, bucket, 'group:create');
   await ensureGroups(work, caller);
   for (const target of targetsOf(route)) {
     await ensureTarget(work, target);
@@ -65,7 +66,8 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
 
 /** Of a collection, by its own deletion or by that of its bucket. */
 export async function onDeletion(work: Work): Promise<void> {
-  const found = await work.service.host.objects.find(work.actor, collectionPlace(work.route.source));
+  const { objects } = work.service.host;
+  const found = await objects.find(work.actor, collectionPlace(objects, work.route.source));
   // It may have been created again in the same request.
   if (found === undefined) await cleanUpTargets(work);
 }
@@ -100,7 +102,7 @@ async function choose(
   const { service, actor, route, options } = work;
   const { editors, reviewers } = groupUris(route.source, options);
   const principals = await caller.allPrincipals();
-  const stored = await service.host.objects.find(actor, collectionPlace(route.source));
+  const stored = await service.host.objects.find(actor, collectionPlace(service.host.objects, route.source));
   // As it was before the request, and as earlier changes of the request have left it.
   const requesters = [valueOf(old), valueOf(stored)].map((each) => getKey(each, 'last_review_request_by'));
   const decision = decide({
@@ -151,7 +153,7 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
 
 async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promise<void> {
   const { service, actor, route } = work;
-  const source = await service.host.objects.find(actor, collectionPlace(route.source));
+  const source = await service.host.objects.find(actor, collectionPlace(service.host.objects, route.source));
   for (const target of targets) {
     await ensureTarget(work, target);
     await publishRecords(work, route.source, target);

@@ -64,6 +64,11 @@ export const accountSettings = {
     'Failed logins that one address may have with all accounts that were not used there before; 0 is no limit.',
     { default: 100 },
   ),
+  account_known_addresses_max: setting(
+    integer({ min: 1, max: 1000 }),
+    'Maximum number of addresses per account that count as known for 30 days after a login. A login from a further one succeeds and leaves it unknown.',
+    { default: 50 },
+  ),
 };
 
 const template = text('a text with placeholders such as {id}');

@@ -1,6 +1,6 @@
 // Settings about where things are kept.
 import { setting } from '../definition.ts';
-import { choice, dottedChoiceOr, integer, list, matching, optional, orNone, text } from '../readers.ts';
+import { choice, dottedChoiceOr, flag, integer, list, matching, optional, orNone, text } from '../readers.ts';
 
 /** Backends that this version has, by kind. */
 const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
@@ -64,6 +64,21 @@ export const backendSettings = {
   cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
     default: 524_288,
   }),
+  security_state_backend: setting(
+    choice('storage', 'memory'),
+    'Place of the security state: failed logins, activation keys, temporary passwords, known addresses. `storage` is the database of the objects (with SQLite, a file beside it); `memory` is for read-only services on a standby, and loses the state with the process.',
+    { default: 'storage' },
+  ),
+  security_state_max_entries: setting(
+    integer({ min: 100 }),
+    'Maximum number of live entries of security state per purpose. New entries beyond it are refused; live ones are never dropped. Purposes of which an account has a few entries at most are exempt.',
+    { default: 100_000 },
+  ),
+  security_state_max_entries_per_requester: setting(
+    integer({ min: 10 }),
+    'Maximum number of live entries of security state per purpose that one network address may cause; IPv6 addresses count by their first 64 bits. Further requests that need one get 429.',
+    { default: 1000 },
+  ),
   redis_prefix: setting(
     matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
     'Text before the names of all keys in Redis. Services that share a server need different ones.',
@@ -73,6 +88,16 @@ export const backendSettings = {
     integer({ min: 0 }),
     'Megabytes, about, of what was read last from SQLite that are kept to answer the same again without asking it; 0: none. What changes is read again, whoever changes it.',
     { default: 32 },
+  ),
+  sqlite_allow_several_processes: setting(
+    flag(),
+    'Whether several processes may serve one SQLite file at the same time. When false, the second one does not start.',
+    { default: false },
+  ),
+  sqlite_start_check_mb: setting(
+    integer({ min: 0 }),
+    'Maximum size in megabytes of a SQLite file of which all pages are checked for damage at each start; 0 means none. Of larger files the start checks the header and the schema, and `coffer check` everything.',
+    { default: 64 },
   ),
   sqlite_synchronous: setting(
     choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),

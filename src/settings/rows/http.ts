@@ -12,6 +12,16 @@ export const requestSettings = {
       isPublic: true,
     },
   ),
+  batch_max_bytes: setting(
+    integer({ min: 1 }),
+    'Maximum size in bytes of all entries of a batch, each with the defaults it inherits, and of all answers to a batch.',
+    { default: 26_214_400 },
+  ),
+  max_page_bytes: setting(
+    integer({ min: 1 }),
+    'Maximum size in bytes of the objects on one page of a list. A page ends early at this size, after at least one object, and Next-Page continues it. Changesets and snapshots, which have no pages, are refused with 413 beyond this size.',
+    { default: 10_485_760 },
+  ),
   max_body_size: setting(integer({ min: 1 }), 'Bytes that the body of a request may have.', { default: 10_485_760 }),
   max_header_size: setting(integer({ min: 1024 }), 'Bytes that the first line and the headers of a request may have.', {
     default: 32_768,
@@ -19,6 +29,11 @@ export const requestSettings = {
   max_json_depth: setting(integer({ min: 1, max: 5000 }), 'Levels that JSON in a request may be nested.', {
     default: 500,
   }),
+  max_json_values: setting(
+    integer({ min: 100 }),
+    'Maximum number of JSON values in a request body and in a stored object. Each member of an object and each item of an array counts, at every depth, and the document itself counts as one.',
+    { default: 100_000 },
+  ),
   max_id_length: setting(
     integer({ min: 0, max: 2048 }),
     'Characters that the id of an object may have; 0 is no limit.',

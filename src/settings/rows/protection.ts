@@ -1,6 +1,6 @@
 // Settings by which the service protects itself: from too many requests, and from being reached by whom it should not.
 import { setting } from '../definition.ts';
-import { integer, list, optional, text } from '../readers.ts';
+import { duration, integer, list, optional, text } from '../readers.ts';
 
 /** Limits on how much is asked, and a port for those who run the service. */
 export const protectionSettings = {
@@ -26,6 +26,21 @@ export const protectionSettings = {
     integer({ min: 0 }),
     'Milliseconds of delay of the event loop from which on a growing part of the requests is refused with 503; 0 is no limit.',
     { default: 1000 },
+  ),
+  memory_budget_bytes: setting(
+    integer({ min: 0 }),
+    'Memory in bytes that the bodies and answers of all requests of one process may use together. 0 means half of the heap limit of Node.js, at most 384 MiB.',
+    { default: 0 },
+  ),
+  memory_wait_seconds: setting(
+    duration({ min: 0 }),
+    'Maximum time that a large request waits for memory before the service refuses it with 503.',
+    { default: 5 },
+  ),
+  memory_max_waiting: setting(
+    integer({ min: 0 }),
+    'Maximum number of large requests that wait for memory at the same time; one requester may have a quarter of them. The service refuses further ones with 503 at once.',
+    { default: 200 },
   ),
   admin_port: setting(
     optional(integer({ min: 0, max: 65_535 })),

@@ -59,7 +59,7 @@ export const serviceSettings = {
         'a host name, with :port when not the usual one',
       ),
     ),
-    'Host, with port if needed, of all addresses the service gives out; taken from the request unless set.',
+    'Host, with port if needed, of all addresses the service gives out; taken from the request unless set. OpenID logins need it, except at localhost.',
     { default: undefined },
   ),
   host: setting(

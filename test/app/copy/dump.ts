@@ -5,7 +5,10 @@ import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { compareText } from '../../../src/core/query/compare.ts';
 
 /** Lists with their entries, permissions, and memberships. */
-export async function dumpStores({ storage, permission }: OpenStores): Promise<unknown> {
+export async function dumpStores({
+  storage,
+  permission,
+}: Pick<OpenStores, 'storage' | 'permission'>): Promise<unknown> {
   const lists: unknown[] = [];
   for await (const list of walkLists(storage.reader)) {
     const plain: unknown[] = [];

@@ -16,7 +16,7 @@ let cluster: RedisCluster;
 let database: RedisDatabase;
 
 beforeAll(async () => {
-  cluster = await RedisCluster.start();
+  cluster = await RedisCluster.start({ nodeTimeoutMs: 2000 });
   database = await openRedisDatabase({
     address: findRedisAddress(cluster.url)!,
     clock: systemClock,

@@ -2,7 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareText } from '../../../src/core/query/compare.ts';
-import { dirname, escapeTag, Keys, parentOf, unescapeTag } from '../../../src/backends/redis/keys.ts';
+import {
+  dirname,
+  escapeTag,
+  grantsOf,
+  Keys,
+  parentOf,
+  rangeOfGrants,
+  unescapeTag,
+} from '../../../src/backends/redis/keys.ts';
 
 const keys = new Keys('test:');
 const texts = fc.string({ unit: fc.constantFrom('a', 'b', '/', '%', '}', '{', '|', '~', ' ', 'é', ':') });
@@ -16,12 +24,12 @@ function hashedPart(key: string): string {
 describe('keys', () => {
   it('carry the whole parent as hash tag, whatever it holds.', () => {
     fc.assert(
-      fc.property(texts, texts, texts, (parent, kind, principal) => {
+      fc.property(texts, texts, (parent, kind) => {
         const all = [
           ...keys.list({ parent, kind }),
           ...keys.lease({ parent, kind }),
           keys.entries(parent),
-          keys.granted(parent, principal),
+          keys.granted(parent),
         ];
         expect(new Set(all.map(hashedPart))).toEqual(new Set([keys.tag(parent).slice(1, -1)]));
         expect(new Set(all).size).toBe(all.length);
@@ -73,6 +81,20 @@ describe('keys', () => {
 
   it('refuse a prefix that would end the hash tag.', () => {
     expect(() => new Keys('a}')).toThrow('braces');
+  });
+});
+
+describe('grants of a principal', () => {
+  const principals = fc.string({ unit: fc.constantFrom('a', '/', '\0', '\u0001', '\u0002', 'é') });
+
+  it('are the members of the range of that principal, and of no other.', () => {
+    fc.assert(
+      fc.property(principals, principals, principals, (a, b, objectId) => {
+        const [low, high] = rangeOfGrants(grantsOf(a)).map((bound) => Buffer.from(bound.slice(1)));
+        const member = Buffer.from(grantsOf(b) + objectId);
+        expect(member.compare(low!) >= 0 && member.compare(high!) < 0).toBe(a === b);
+      }),
+    );
   });
 });
 

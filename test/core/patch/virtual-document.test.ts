@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/base/json.ts';
+import { runAtOnce } from '../../../src/base/steps.ts';
 import type { Issue, ServiceError } from '../../../src/core/errors.ts';
 import { parseOperations } from '../../../src/core/patch/operations.ts';
 import { patchObject, type PatchResult } from '../../../src/core/patch/virtual-document.ts';
@@ -11,7 +12,7 @@ const target = {
 };
 
 function patch(operations: unknown): PatchResult {
-  return patchObject(target, parseOperations(parseJson(JSON.stringify(operations))));
+  return runAtOnce(patchObject(target, parseOperations(parseJson(JSON.stringify(operations)))));
 }
 
 function nameOf(operations: unknown): Issue['name'] {

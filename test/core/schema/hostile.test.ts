@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
-import { checkSchema, maxSchemaChars } from '../../../src/core/schema/meta.ts';
-import { validateAgainst } from '../../../src/core/schema/validate.ts';
+import { maxSchemaChars } from '../../../src/core/schema/meta.ts';
+import { checkSchema, validateAgainst } from './at-once.ts';
 
 const options = { internalFields: [] };
 

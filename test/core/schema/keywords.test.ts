@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, parseJson, type JsonObject } from '../../../src/base/json.ts';
-import { compileSchema } from '../../../src/core/schema/compile.ts';
+import { compileSchema } from './at-once.ts';
 
 const uris: Readonly<Record<number, string>> = {
   3: 'http://json-schema.org/draft-03/schema#',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson, type JsonObject } from '../../../src/base/json.ts';
-import { checkSchema } from '../../../src/core/schema/meta.ts';
-import { validateAgainst, type SchemaFailure } from '../../../src/core/schema/validate.ts';
+import { type SchemaFailure } from '../../../src/core/schema/validate.ts';
+import { checkSchema, validateAgainst } from './at-once.ts';
 
 function validate(
   schema: string,

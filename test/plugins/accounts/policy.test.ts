@@ -1,6 +1,7 @@
 // How often the policy does its slow work, which is what can be told from the time it takes.
 import { describe, expect, it } from 'vitest';
 import { createMemoryCache } from '../../../src/backends/memory/cache.ts';
+import { createMemorySecurityState } from '../../../src/backends/memory/security-state.ts';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
 import { createPasswords, type Passwords } from '../../../src/plugins/accounts/passwords.ts';
@@ -20,6 +21,7 @@ interface Setup {
 async function setUp(): Promise<Setup> {
   const clock = createTestClock();
   const cache = createMemoryCache({ clock });
+  const state = createMemorySecurityState({ clock, maxEntries: 1000, maxEntriesPerRequester: 1000 });
   const database = createMemoryDatabase({ clock });
   const storage = createMemoryStorage(database);
   const real = createPasswords({ cost: 10, atOnce: 2, waiting: 10 });
@@ -41,7 +43,12 @@ async function setUp(): Promise<Setup> {
     cache,
     storage: storage.reader,
     passwords,
-    throttle: new Throttle(cache, 'secret', { windowSeconds: 300, failuresPerAccount: 20, failuresPerAddress: 100 }),
+    throttle: new Throttle(state, 'secret', {
+      windowSeconds: 300,
+      failuresPerAccount: 20,
+      failuresPerAddress: 100,
+      knownAddressesPerAccount: 50,
+    }),
     cacheTtlSeconds: 30,
     maxIdLength: 512,
     isFollowed: false,

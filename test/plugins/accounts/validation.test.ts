@@ -329,6 +329,8 @@ describe('forgotten passwords', () => {
     const clock = createTestClock();
     const { service, sink } = await startWithAccount({ 'account_validation.reset_mails_per_hour': '2' }, { clock });
     for (let n = 0; n < 5; n++) expect((await forget(service, zoe)).status).toBe(200);
+    // What a request has left to do after its answer is done before the next one is answered.
+    await service.request('GET', '/v1/');
     clock.advance(3_601_000);
     expect((await forget(service, zoe)).status).toBe(200);
     await sink.received(5);

@@ -1,7 +1,7 @@
 // Signing at a remote server that keeps the keys, Autograph: it gets the text and answers with the signature and the
 // address of the certificates.
 import { randomBytes } from 'node:crypto';
-import { isJsonObject, JsonSyntaxError, parseJson, type JsonValue } from '../../../base/json.ts';
+import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonValue } from '../../../base/json.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { BackendUnavailable } from '../../../contracts/errors.ts';
 import { formatHawkHeader, type HawkCredentials } from './hawk.ts';
@@ -68,7 +68,7 @@ async function readLimited(response: Response): Promise<string> {
 function readSignature(url: string, text: string): Signature {
   let parsed: JsonValue;
   try {
-    parsed = parseJson(text, { maxDepth: 20 });
+    parsed = parseJson(text, { ...defaultJsonLimits, maxDepth: 20 });
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw unavailable(url, 'the answer is no JSON', error);
     throw error;

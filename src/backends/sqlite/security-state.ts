@@ -1,0 +1,53 @@
+// The contract of security state in a SQLite file of its own, so that a request may count and take codes while its unit of
+// work has the turn to write.
+import type { SecurityState } from '../../contracts/security-state.ts';
+import {
+  purgeStatement,
+  securityStatements,
+  SqlSecurityState,
+  type SecurityStatement,
+  type SqlSecurityStateOptions,
+} from '../sql/security-state.ts';
+import { FileBeside, pathBeside } from './file-beside.ts';
+import { securityStateMigrations } from './schema.ts';
+
+export interface SqliteSecurityStateOptions extends SqlSecurityStateOptions {
+  /** The file of a database. The state is kept beside it, in `coffer-security.sqlite3` for `coffer.sqlite3`. */
+  readonly path: string;
+  /** Largest file in bytes that is checked completely when it is opened; default 0. */
+  readonly maxCheckedBytes?: number;
+}
+
+/** The statements with parameters as SQLite numbers them. */
+const statements = new Map<SecurityStatement, string>(
+  Object.entries({ ...securityStatements, purge: purgeStatement() }).map(([name, text]) => [
+    name as SecurityStatement,
+    text.replaceAll('$', '?'),
+  ]),
+);
+
+/**
+ * Opens the file. The state survives restarts and crashes of the process; loss of power may take the last seconds.
+ *
+ * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
+ */
+export function openSqliteSecurityState({
+  path,
+  maxCheckedBytes,
+  ...options
+}: SqliteSecurityStateOptions): SecurityState {
+  const file = new FileBeside({
+    path: pathBeside(path, 'security'),
+    migrations: securityStateMigrations,
+    backend: 'storage',
+    maxCheckedBytes,
+  });
+  const target = {
+    name: 'sqlite',
+    run: (statement: SecurityStatement, values: readonly (string | number | null)[]) =>
+      file.run((connection) => connection.all(statements.get(statement)!, ...values)),
+    initializeSchema: (how: { readonly dryRun: boolean }) => file.initializeSchema(how),
+    close: async () => file.close(),
+  };
+  return new SqlSecurityState(target, options);
+}

@@ -1,0 +1,222 @@
+// Work on JSON values that may be large, in steps of about a millisecond. Small values take one step, and there the
+// functions of the engine itself are used, which are faster.
+import {
+  ExactNumber,
+  formatJson,
+  isJsonObject,
+  JsonReader,
+  noJsonLimits,
+  parseJson,
+  parseStoredJson,
+  requireStorableText,
+  setKey,
+  valueCost,
+  type JsonLimits,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from './json.ts';
+import { endOfString } from './json-text.ts';
+import type { Steps } from './steps.ts';
+
+/** Text from this length on is read and written in steps. */
+export const largeTextChars = 65_536;
+
+/** Work of one step, in characters; a value counts as `valueCost` of them. */
+const stepWork = 100_000;
+
+/** Members or items handled in one step where each takes about the same. */
+const membersPerStep = stepWork / valueCost;
+
+/** Counts members until it is time for a pause. */
+export class StepBudget {
+  #left = membersPerStep;
+
+  /** Returns whether the step should end with this work. */
+  spend(members: number): boolean {
+    this.#left -= members;
+    if (this.#left > 0) return false;
+    this.#left = membersPerStep;
+    return true;
+  }
+}
+
+/**
+ * Reads JSON text as `parseJson` does.
+ *
+ * @throws JsonSyntaxError
+ */
+export function* parseInSteps(text: string, limits?: JsonLimits): Steps<JsonValue> {
+  if (text.length < largeTextChars || limits === undefined) return parseJson(text, limits);
+  return yield* readInSteps(new JsonReader(text, limits));
+}
+
+/** Reads JSON text as `parseStoredJson` does. */
+export function* parseStoredInSteps(text: string): Steps<JsonValue> {
+  if (text.length < largeTextChars) return parseStoredJson(text);
+  return yield* readInSteps(new JsonReader(text, noJsonLimits));
+}
+
+function* readInSteps(reader: JsonReader): Steps<JsonValue> {
+  while (!reader.advance(stepWork)) yield;
+  if (reader.holdsBadText) yield* requireStorableText(reader.value, '');
+  return reader.value;
+}
+
+/** Whether the value is so large that work on all of it should be done in steps; looks at no more than it must. */
+export function isLargeJson(value: JsonValue): boolean {
+  return measure(value, largeTextChars) < 0;
+}
+
+/** What is left of the allowance, in characters, after the value; below zero when it is exhausted. */
+function measure(value: JsonValue, allowance: number): number {
+  let left = allowance - valueCost;
+  if (typeof value === 'string') return left - value.length;
+  if (typeof value !== 'object' || value === null) return left;
+  if (value instanceof ExactNumber) return left - value.text.length;
+  if (Array.isArray(value)) {
+    if (value.length * valueCost > left) return -1;
+    for (const item of value as readonly JsonValue[]) {
+      left = measure(item, left);
+      if (left < 0) return left;
+    }
+    return left;
+  }
+  for (const key of Object.keys(value)) {
+    left = measure((value as JsonObject)[key]!, left - key.length);
+    if (left < 0) return left;
+  }
+  return left;
+}
+
+/** Compact JSON text, as `formatJson` makes it. */
+export function* formatInSteps(value: JsonValue): Steps<string> {
+  if (!isLargeJson(value)) return formatJson(value);
+  yield;
+  const writer = new JsonWriter(value);
+  while (!writer.advance(stepWork)) yield;
+  return writer.text;
+}
+
+/** A container that is being written: its members from `index` on are still to come. */
+interface Frame {
+  readonly container: JsonObject | readonly JsonValue[];
+  /** Of an object. */
+  readonly keys: readonly string[] | undefined;
+  index: number;
+}
+
+/** Characters that are joined to one piece of the text. */
+const pieceChars = 65_536;
+
+class JsonWriter {
+  readonly #pieces: string[] = [];
+  readonly #open: Frame[] = [];
+  #tokens: string[] = [];
+  #chars = 0;
+
+  constructor(value: JsonValue) {
+    this.#write(value);
+  }
+
+  get text(): string {
+    this.#endPiece();
+    return this.#pieces.join('');
+  }
+
+  /** Goes on for so much work; returns whether that was all. */
+  advance(work: number): boolean {
+    let left = work;
+    while (left > 0) {
+      const frame = this.#open.at(-1);
+      if (frame === undefined) return true;
+      left -= this.#writeMember(frame) + valueCost;
+    }
+    return false;
+  }
+
+  /** Writes the next member of the container, or its end; returns the number of characters. */
+  #writeMember(frame: Frame): number {
+    const { container, keys, index } = frame;
+    if (keys === undefined) {
+      const items = container as readonly JsonValue[];
+      if (index === items.length) return this.#close(']');
+      frame.index++;
+      return (index === 0 ? 0 : this.#add(',')) + this.#write(items[index]!);
+    }
+    if (index === keys.length) return this.#close('}');
+    frame.index++;
+    const key = keys[index]!;
+    const name = this.#add(`${index === 0 ? '' : ','}${JSON.stringify(key)}:`);
+    return name + this.#write((container as JsonObject)[key]!);
+  }
+
+  #write(value: JsonValue): number {
+    if (value instanceof ExactNumber) return this.#add(value.text);
+    if (Array.isArray(value)) {
+      this.#open.push({ container: value as readonly JsonValue[], keys: undefined, index: 0 });
+      return this.#add('[');
+    }
+    if (!isJsonObject(value)) return this.#add(JSON.stringify(value));
+    const keys = Object.keys(value);
+    this.#open.push({ container: value, keys, index: 0 });
+    return this.#add('{') + keys.length;
+  }
+
+  #close(end: string): number {
+    this.#open.pop();
+    return this.#add(end);
+  }
+
+  #add(token: string): number {
+    this.#tokens.push(token);
+    this.#chars += token.length;
+    if (this.#chars >= pieceChars) this.#endPiece();
+    return token.length;
+  }
+
+  #endPiece(): void {
+    this.#pieces.push(this.#tokens.join(''));
+    this.#tokens = [];
+    this.#chars = 0;
+  }
+}
+
+/** Sets the members of an object that are not left out on another one. */
+export function* copyMembers(
+  from: JsonObject,
+  to: MutableJsonObject,
+  isLeftOut?: (key: string, value: JsonValue) => boolean,
+): Steps<void> {
+  const budget = new StepBudget();
+  for (const key of Object.keys(from)) {
+    const value = from[key]!;
+    if (isLeftOut === undefined || !isLeftOut(key, value)) setKey(to, key, value);
+    if (budget.spend(1)) yield;
+  }
+}
+
+/** Values in a compact JSON text: members, items, and the document itself. */
+export function* countValues(text: string): Steps<number> {
+  let values = 1;
+  let pauseAt = countedPerStep;
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at);
+    if (code === 34) at = endOfString(text, at);
+    else {
+      at++;
+      if (code === 44) values++;
+      else if (code === 91 || code === 123) {
+        const next = text.charCodeAt(at);
+        if (next !== 93 && next !== 125) values++;
+      }
+    }
+    if (at < pauseAt) continue;
+    pauseAt = at + countedPerStep;
+    yield;
+  }
+  return values;
+}
+
+/** Characters that are looked at in a step where nothing is made of them. */
+const countedPerStep = 4 * stepWork;

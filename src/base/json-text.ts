@@ -1,0 +1,67 @@
+// Valid JSON text as text: where its strings end, and what numbers it holds. Loops and not regular expressions: those run
+// out of stack on strings of several million characters, and some take quadratic time on long runs of digits.
+
+/** A cheap look that decides whether the numbers have to be read one by one. False alarms only cost time. */
+export const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
+
+/** Whether the text holds a number whose digits a double would change. */
+export function hasExactNumber(text: string): boolean {
+  return mayHoldExactNumber.test(text) && someNumber(text, (token) => String(Number(token)) !== token);
+}
+
+/**
+ * Whether any number of a valid JSON text, as written, passes the test. A loop and not a regular expression: those run
+ * out of stack on strings of several million characters.
+ */
+export function someNumber(text: string, test: (token: string) => boolean): boolean {
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === 34) at = endOfString(text, at);
+    else if (code === 45 || isDigit(code)) {
+      const start = at;
+      while (isNumberCode(text.charCodeAt(at))) at++;
+      if (test(text.slice(start, at))) return true;
+    } else at++;
+  }
+  return false;
+}
+
+/** The text with every number of a valid JSON text replaced by what the function makes of it. */
+export function replaceNumbers(text: string, replace: (token: string) => string): string {
+  const parts: string[] = [];
+  let at = 0;
+  let kept = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === 34) at = endOfString(text, at);
+    else if (code === 45 || isDigit(code)) {
+      parts.push(text.slice(kept, at));
+      kept = at;
+      while (isNumberCode(text.charCodeAt(at))) at++;
+      parts.push(replace(text.slice(kept, at)));
+      kept = at;
+    } else at++;
+  }
+  parts.push(text.slice(kept));
+  return parts.join('');
+}
+
+/** The place after the string that starts at a quote: its end is a quote with an even number of backslashes before it. */
+export function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (text.charCodeAt(first - 1) === 92) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+export function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+function isNumberCode(code: number): boolean {
+  // Digits, sign, point and exponent mark.
+  return isDigit(code) || code === 45 || code === 43 || code === 46 || code === 101 || code === 69;
+}

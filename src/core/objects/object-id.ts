@@ -1,0 +1,81 @@
+// Ids that have been checked. Everything that addresses, locks, reads or writes objects takes these and no plain text, so
+// that no text from outside becomes part of a key before the rule of its kind has accepted it.
+import { isBuiltIn, type IdGenerator } from './ids.ts';
+import type { UriIds } from './uris.ts';
+
+declare const brand: unique symbol;
+
+/** An id that the rule of its kind accepts, or that storage has given out. */
+export type ObjectId = string & { readonly [brand]: 'ObjectId' };
+
+/** Ids found in a path, by name: `bucket_id`, `collection_id`, `record_id`. */
+export type PathIds = Readonly<Record<string, ObjectId>>;
+
+/** Which ids objects of one kind may have. The only source of new object ids. */
+export interface IdRule {
+  /** Returns the text as an id, or `undefined` when the kind does not accept it. */
+  parse(text: string): ObjectId | undefined;
+  /**
+   * Returns a new id.
+   *
+   * @throws Error when the generator makes an id that the rule does not accept
+   */
+  generate(): ObjectId;
+  /** Whether new ids are random enough that no lookup is needed for whether one is taken. */
+  readonly isUnique: boolean;
+  /** The accepted form in words, for error messages. */
+  readonly form: string;
+}
+
+/**
+ * Characters that have a meaning in keys, patterns or files, or that not every backend can store. No generator, however
+ * lenient, makes them part of an id.
+ */
+const neverAllowed = /^\.{1,2}$|[\p{Cc}\p{Cs}/*]/u;
+
+/**
+ * Returns the rule of a generator.
+ *
+ * @param setting name of the generator, for messages
+ * @param maxLength longest id accepted, in characters; 0 means unlimited
+ * @throws Error when the generator makes an id that the rule does not accept
+ */
+export function createIdRule(setting: string, generator: IdGenerator, maxLength: number): IdRule {
+  const limit = maxLength === 0 ? Infinity : maxLength;
+  // The built-in forms name every character that they accept, so that one test is enough.
+  const accepts = isBuiltIn(generator)
+    ? (text: string): boolean => generator.match(text)
+    : (text: string): boolean => isSafeId(text) && generator.match(text);
+  const form = generator.form ?? `the form of the id generator ${setting}`;
+  const rule: IdRule = {
+    parse: (text) => (text !== '' && text.length <= limit && accepts(text) ? (text as ObjectId) : undefined),
+    generate() {
+      const made = generator.generate();
+      const id = rule.parse(made);
+      if (id === undefined) {
+        const text = JSON.stringify(made);
+        throw new Error(`The id generator ${setting} does not accept its own id ${text}, or max_id_length does not.`);
+      }
+      return id;
+    },
+    isUnique: generator.isUnique === true,
+    form: maxLength === 0 ? form : `${form}, at most ${maxLength} characters`,
+  };
+  rule.generate();
+  return rule;
+}
+
+/** Whether the text can be an id of any kind, for data from elsewhere whose kinds have other rules. */
+export function isSafeId(text: string): boolean {
+  return text !== '' && !neverAllowed.test(text);
+}
+
+/** Takes over an id that storage has given out: it was checked when the object was written. */
+export function storedId(id: string): ObjectId {
+  return id as ObjectId;
+}
+
+/** Takes over the ids in a URI that storage has given out. */
+export function storedIds(ids: UriIds): PathIds {
+  return ids as PathIds;
+}

@@ -1,0 +1,223 @@
+// How the commit writes permission entries: once for each object, with an index that fits them, in one declared slot.
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { requireOneSlot } from '../../../src/backends/redis/client.ts';
+import { commitScript } from '../../../src/backends/redis/commit-script.ts';
+import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
+import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts';
+import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
+import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
+import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { RedisProcess } from '../../support/redis.ts';
+
+const keys = new Keys('test:');
+let server: RedisProcess;
+let outside: Redis;
+let database: RedisDatabase;
+let permission: PermissionBackend;
+
+beforeAll(async () => {
+  server = await RedisProcess.start();
+  outside = new Redis(server.url);
+  database = await openRedisDatabase({ address: findRedisAddress(server.url)!, clock: systemClock, prefix: 'test:' });
+  permission = createRedisPermission(database);
+}, 120_000);
+
+afterAll(async () => {
+  outside.disconnect();
+  await database.close();
+  await server.remove();
+});
+
+beforeEach(async () => {
+  await outside.flushall();
+});
+
+async function write(work: (writer: PermissionWriter) => Promise<unknown>): Promise<void> {
+  await inUnit(database, (transaction) => work(permission.writer(transaction)));
+}
+
+/** How often the server executes each of the commands during the work. */
+async function countCalls(commands: readonly string[], work: () => Promise<void>): Promise<readonly number[]> {
+  await outside.config('RESETSTAT');
+  await work();
+  const stats = await outside.info('commandstats');
+  return commands.map((name) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0));
+}
+
+/** What the hashes of entries hold: key of the grants, and the member for each principal and object. */
+async function expectedGrants(): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const key of await outside.keys('{test:=*}e')) {
+    for (const [objectId, text] of Object.entries(await outside.hgetall(key))) {
+      const principals = new Set(Object.values(JSON.parse(text) as Record<string, string[]>).flat());
+      for (const principal of principals) found.push(`${key.slice(0, -1)}g ${grantsOf(principal)}${objectId}`);
+    }
+  }
+  return found.toSorted();
+}
+
+async function storedGrants(): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const key of await outside.keys('{test:=*}g')) {
+    for (const member of await outside.zrange(key, 0, -1)) found.push(`${key} ${member}`);
+  }
+  return found.toSorted();
+}
+
+/** For each principal the parents where it may be in an entry. */
+async function places(): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const key of await outside.keys('{test:@*}p')) {
+    for (const place of await outside.smembers(key)) found.push(`${keys.granted(unescapeTag(place))} ${key}`);
+  }
+  return found.toSorted();
+}
+
+describe('the entries of an object', () => {
+  const many = Array.from({ length: 2000 }, (_, n) => `user:${n}`);
+
+  it.each(['together', 'one by one'])('are read and written once when principals are added %s', async (how) => {
+    const steps = await countCalls(['hget', 'hset', 'hdel'], () =>
+      write(async (writer) => {
+        if (how === 'together') await writer.addToAces([{ objectId: '/a/long', permissions: { read: many } }]);
+        else for (const principal of many) await writer.addPrincipalToAce('/a/long', 'read', principal);
+      }),
+    );
+    expect(steps).toEqual([1, 1, 0]);
+    expect(await permission.reader.getObjectPermissions('/a/long')).toEqual({ read: many });
+  });
+
+  it('are read and written once when principals are added, replaced and removed', async () => {
+    await write((writer) => writer.addToAces([{ objectId: '/a/b', permissions: { read: many, write: ['zoe'] } }]));
+    const steps = await countCalls(['hget', 'hset', 'hdel', 'zrem'], () =>
+      write(async (writer) => {
+        for (const principal of many) await writer.removePrincipalFromAce('/a/b', 'read', principal);
+        await writer.replaceObjectPermissions('/a/b', { write: ['tom'] });
+        await writer.addPrincipalToAce('/a/b', 'read', 'user:7');
+      }),
+    );
+    expect(steps).toEqual([1, 1, 0, many.length]);
+    expect(await permission.reader.getObjectPermissions('/a/b')).toEqual({ read: ['user:7'], write: ['tom'] });
+  });
+
+  it('may hold more principals than a call takes arguments', async () => {
+    const most = Array.from({ length: 60_000 }, (_, n) => `u${n}`);
+    await write((writer) => writer.replaceObjectPermissions('/a/b', { read: most }));
+    expect((await permission.reader.getObjectPermissionPrincipals('/a/b', 'read')).size).toBe(most.length);
+  });
+
+  it('are indexed exactly, whatever a unit changes in whatever order', async () => {
+    const objectId = fc.constantFrom('/a/b', '/a/c', '/a/b/x/d', '/a/b/x/e', '/f');
+    const principal = fc.constantFrom('ann', 'ann\u0001', 'ann\0x', 'tom');
+    const kind = fc.constantFrom('grant', 'revoke', 'replace', 'clear', 'below', 'withdraw', 'flush');
+    const change = fc.record({ kind, objectId, principal });
+    const changes = fc.array(fc.array(change, { minLength: 1, maxLength: 6 }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(changes, async (units) => {
+        await outside.flushall();
+        for (const unit of units) {
+          await write(async (writer) => {
+            for (const each of unit) await applyChange(writer, each.kind, each.objectId, each.principal);
+          });
+        }
+        const grants = await expectedGrants();
+        expect(await storedGrants()).toEqual(grants);
+        const found = new Set(grants.map((grant) => principalPlace(grant)));
+        expect(await places()).toEqual([...found].toSorted());
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** Key of the grants and key of the places of the principal, of a grant as `expectedGrants` says it. */
+function principalPlace(grant: string): string {
+  const [key = '', member = ''] = grant.split(/ (.*)/s);
+  const escaped = member.slice(0, member.indexOf('\0'));
+  const principal = escaped.replaceAll('\u0001\u0001', '\0').replaceAll('\u0001\u0002', '\u0001');
+  return `${key} ${keys.places(principal)}`;
+}
+
+function applyChange(writer: PermissionWriter, kind: string, objectId: string, principal: string): Promise<void> {
+  switch (kind) {
+    case 'grant':
+      return writer.addPrincipalToAce(objectId, 'read', principal);
+    case 'revoke':
+      return writer.removePrincipalFromAce(objectId, 'read', principal);
+    case 'replace':
+      return writer.replaceObjectPermissions(objectId, { read: [principal, 'zoe'] });
+    case 'clear':
+      return writer.deleteObjectPermissions([objectId]);
+    case 'below':
+      return writer.deletePermissionsBelow(objectId);
+    case 'withdraw':
+      return writer.removePrincipalFromAces(principal);
+    default:
+      return writer.flush();
+  }
+}
+
+describe('the keys of a script', () => {
+  it('are refused before anything is sent when they lie in several slots', async () => {
+    requireOneSlot(['any']);
+    requireOneSlot([...keys.list({ kind: 'record', parent: '/a' }), keys.entries('/a'), keys.granted('/a')]);
+    for (const wrong of [
+      [],
+      ['a', 'a'],
+      ['{}a', '{}b'],
+      ['{a', '{a'],
+      [keys.entries('/a'), keys.entries('/b')],
+      [keys.entries('/a'), keys.memberships('/a')],
+      [keys.entries('/a'), `x${keys.granted('/a')}`],
+    ]) {
+      expect(() => requireOneSlot(wrong), JSON.stringify(wrong)).toThrow(/a key|one slot/);
+    }
+    await expect(database.client.query('storage', commitScript, ['{a}x', '{b}x'], [])).rejects.toThrow('one slot');
+  });
+
+  it('are all that the commit touches on a cluster', async () => {
+    const [meta, objects] = keys.list({ kind: 'record', parent: '/a' });
+    const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
+      database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
+    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('not declared');
+    await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
+      'not declared',
+    );
+    await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`not declared: ${objects}`);
+    expect(await commit([meta, objects], ['exists', objects, 'x'])).toBe('conflict');
+  });
+});
+
+describe('a database of layout 1', () => {
+  it('is changed to this layout, again when that was interrupted', async () => {
+    const tag = keys.tag('/buckets/a');
+    const old = async (): Promise<void> => {
+      await outside.hset(keys.schema(), 'layout', 1);
+      await outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
+      for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(principal), '/buckets/a');
+      await outside.hset(`${tag}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
+      await outside.hset(`${tag}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
+      await outside.sadd(`${tag}q`, 'zoe', 'tom');
+      await outside.sadd(`${tag}g:zoe`, '/buckets/a/groups/g');
+      await outside.sadd(`${tag}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
+    };
+    await old();
+    expect(await database.initializeSchema({ dryRun: true })).toHaveLength(1);
+    expect(await outside.exists(keys.granted('/buckets/a'))).toBe(0);
+    for (let n = 0; n < 2; n++) {
+      expect(await database.initializeSchema({ dryRun: false })).toHaveLength(1);
+      expect(await storedGrants()).toEqual(await expectedGrants());
+      expect(await outside.keys(`${tag}g:*`)).toEqual([]);
+      expect([...(await permission.reader.getAccessibleObjects(['tom'])).keys()].toSorted()).toEqual([
+        '/buckets/a/groups/g',
+        '/buckets/a/groups/h',
+      ]);
+      expect(await database.initializeSchema({ dryRun: false })).toEqual([]);
+      await old();
+    }
+  });
+});

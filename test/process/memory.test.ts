@@ -1,0 +1,129 @@
+// What a few requests can do to a process with a heap of 256 MB (S32): bodies that take many times their size, batches that
+// multiply their defaults, readers who do not read. It lives, serves others, and gives the memory back.
+//
+// COFFER_MEMORY_SCALE=5 takes lists of 125 MB; COFFER_MEMORY_HEAP=0 the heap that Node.js takes by itself, and prints the peak.
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { backends } from '../support/server-process.ts';
+import {
+  fill,
+  inflatedBatch,
+  largeBodies,
+  list,
+  megabyte,
+  users,
+  Victim,
+  visitDuring,
+  type Answer,
+} from './memory-attacks.ts';
+
+const scale = Number(process.env['COFFER_MEMORY_SCALE'] ?? 1);
+const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
+const listMegabytes = 25 * scale;
+const readers = 25;
+const bodies = largeBodies(9.9 * megabyte);
+const [, , keys = '', plain = ''] = bodies;
+
+describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 * scale }, (backend) => {
+  let victim: Victim;
+  let idleBytes = 0;
+
+  /** Runs the requests in parallel to a visitor, who has to be served; answers have to be served or refused as promised. */
+  async function attack(requests: readonly Promise<Answer>[]): Promise<readonly Answer[]> {
+    const all = Promise.all(requests);
+    const visits = await visitDuring(victim, all);
+    expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
+    const answers = await all;
+    for (const { status, headers } of answers) {
+      expect([200, 201, 413, 503]).toContain(status);
+      if (status === 503) expect(headers['retry-after']).toBeDefined();
+    }
+    return answers;
+  }
+
+  function statuses(answers: readonly Answer[]): ReadonlySet<number> {
+    return new Set(answers.map(({ status }) => status));
+  }
+
+  beforeAll(async () => {
+    victim = await Victim.start(backend, heapMegabytes === 0 ? undefined : heapMegabytes);
+    // Everything is loaded and compiled before the measurement, and the buffers of drivers, which never shrink, are as long
+    // as they get.
+    await attack([
+      victim.send('owner', 'PUT', `${list}/first`, plain),
+      victim.send('owner', 'POST', '/batch', inflatedBatch(10_000)),
+    ]);
+    await attack([victim.send('owner', 'GET', list)]);
+    await victim.send('owner', 'DELETE', list);
+    idleBytes = await victim.usedBytes();
+  }, 60_000);
+  afterAll(async () => {
+    const status = await readFile(`/proc/${victim.pid}/status`, 'utf8');
+    if (heapMegabytes !== 256 || scale !== 1) console.log(backend, /VmHWM:.*/.exec(status)?.[0]);
+    await victim.stop();
+  });
+
+  it('survives the largest bodies at once, whatever their shape, and serves the plain ones', async () => {
+    await attack(bodies.map((body, n) => victim.send('user0', 'PUT', `${list}/a${n}`, body)));
+    const answers = await attack(
+      users.slice(0, 4).map((user) => victim.send(user, 'PUT', `${list}/plain-${user}`, plain)),
+    );
+    expect(statuses(answers).has(201)).toBe(true);
+    await victim.send('owner', 'DELETE', list);
+  });
+
+  it('refuses batches whose defaults grow beyond the limit, and survives those that stay below it', async () => {
+    const grown = await attack(users.map((user) => victim.send(user, 'POST', '/batch', inflatedBatch(5 * megabyte))));
+    expect([...statuses(grown)].filter((status) => status !== 413 && status !== 503)).toEqual([]);
+    const fitting = inflatedBatch(0.5 * megabyte);
+    const answers = await attack(users.map((user) => victim.send(user, 'POST', '/batch', fitting)));
+    expect(statuses(answers).has(200)).toBe(true);
+    await victim.send('owner', 'DELETE', list);
+  });
+
+  it('holds little for readers who do not read, and lets others read the list page by page', async () => {
+    await fill(victim, listMegabytes);
+    const before = await victim.usedBytes();
+    const opened = Promise.all(Array.from({ length: readers }, (_, n) => victim.readStart(users[n % 8]!, list)));
+    await visitDuring(victim, opened);
+    const started = await opened;
+    for (const { status } of started) expect([200, 503]).toContain(status);
+    // Five eighths of the budget, which is half of the heap at most, and what one answer takes while it is built.
+    expect((await victim.usedBytes()) - before).toBeLessThan(200 * megabyte);
+    for (const { socket } of started) socket.destroy();
+    let [path, bytes]: [string | undefined, number] = [list, 0];
+    while (path !== undefined) {
+      const page = await victim.send('owner', 'GET', path);
+      expect(page.status).toBe(200);
+      bytes += page.bytes;
+      const next = page.headers['next-page'];
+      path = typeof next === 'string' ? next.slice(next.indexOf('/v1') + 3) : undefined;
+    }
+    expect(bytes).toBeGreaterThan(listMegabytes * megabyte);
+  });
+
+  it('survives all of it at once, from several users', async () => {
+    const batch = inflatedBatch(0.5 * megabyte);
+    await attack(
+      users.flatMap((user) => [
+        victim.send(user, 'PUT', `${list}/keys-${user}`, keys),
+        victim.send(user, 'PUT', `${list}/text-${user}`, plain),
+        victim.send(user, 'POST', '/batch', batch),
+        victim.send(user, 'GET', list),
+      ]),
+    );
+  });
+
+  it('deletes a list that is longer than its heap may hold', async () => {
+    const { status } = await victim.send('owner', 'DELETE', list);
+    expect(status).toBe(200);
+  });
+
+  it('has given everything back', async () => {
+    expect(await victim.usedBytes()).toBeLessThan(idleBytes * 1.2);
+    // Nothing is reserved any more: the largest body needs nearly all there is.
+    for (const user of users.slice(0, 2)) {
+      expect((await victim.send(user, 'PUT', `${list}/again`, plain)).status).toBeLessThan(300);
+    }
+  });
+});
