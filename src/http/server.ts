@@ -38,7 +38,7 @@ export interface ServerOptions extends BodyLimits {
   /** What the service believes of itself instead of what requests say. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
-  /** Hosts that requests may name, see `compileAllowedHosts`; beside them those that `ownHosts` holds. */
+  /** Hosts that requests may name: those of the setting, and those of the service itself. See `compileAllowedHosts`. */
   readonly allowedHosts: readonly string[];
   readonly ownHosts: readonly string[];
   /** Paths that are answered whatever host is named: they show nothing, and load balancers know no names. */
@@ -258,7 +258,7 @@ class Shell {
 
   /**
    * Returns a host that the request names and that is none of the service's: that of its target or `Host`, and the one
-   * that a trusted proxy forwards. Both count, since a browser beside the service may be taken for its proxy.
+   * that a trusted proxy forwards. Both count, since a browser on the machine of the proxy counts as the proxy.
    */
   #findForeignHost(incoming: IncomingMessage, isAllowed: IsAllowedHost): string | undefined {
     const host = hostOf(incoming);

@@ -1,5 +1,5 @@
-// Who may read a file: readers of the record that it was uploaded to, of any copy of that record, and whoever has an
-// address that one of these has asked for.
+// Decides who may read a file: readers of the record that it was uploaded to, readers of a copy of that record, and any
+// client with a valid signed address.
 import { ServiceError } from '../../core/errors.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { refusal } from '../../engine/access.ts';

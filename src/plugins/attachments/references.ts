@@ -1,4 +1,4 @@
-// Which records besides its owner refer to a file. The service copies records, as signers do, and a copy names the file
+// Records other than the owner that refer to a file. The service copies records, as signers do, and a copy names the file
 // of the record that it was copied from: its readers may read the file, and it stays while a copy is there. Only the
 // service adds references. What a client writes into the attribute `attachment` adds none, since otherwise a stranger
 // could name a private file in a record of their own.

@@ -1,5 +1,5 @@
 // Addresses of files that work without credentials for a short time: for `<img>` and `<a>`, where browsers send none. A
-// reader of the record asks for one; whoever has it may read the file until it expires or the record has another one.
+// reader of the record requests one; it opens the file until it expires or the record has another file.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { FileOfRecord } from './references.ts';
