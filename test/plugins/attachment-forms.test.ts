@@ -95,7 +95,7 @@ const refusals: readonly Refusal[] = [
   {
     name: 'with data that has too many values',
     parts: [file, { name: 'data', content: `{"a":[${'1,'.repeat(1000)}1]}` }],
-    errno: 107,
+    errno: 109,
   },
   { name: 'with unknown permissions', parts: [file, { name: 'permissions', content: '{"fly":[]}' }], errno: 107 },
   {
