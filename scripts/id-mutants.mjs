@@ -131,13 +131,4 @@ export const idMutants = [
     tests: 'test/contract/memory.test.ts',
     only: 'cannot be stored',
   },
-  {
-    name: 'keys of the cache in memory are any texts',
-    file: 'src/backends/memory/cache.ts',
-    find: '    requireStorable(key);\n',
-    replace: '',
-    backend: 'memory',
-    tests: 'test/contract/memory.test.ts',
-    only: 'cannot be stored',
-  },
 ];
