@@ -62,8 +62,8 @@ test('a database that is away is named by the heartbeat, and the load balancer i
 });
 
 async function healed(client: Client): Promise<void> {
-  const deadline = performance.now() + 5000;
-  while ((await client.request('GET', '/__heartbeat__')).status !== 200) {
-    expect(performance.now(), 'it does not heal').toBeLessThan(deadline);
-  }
+  let status: number;
+  do {
+    ({ status } = await client.request('GET', '/__heartbeat__'));
+  } while (status !== 200);
 }

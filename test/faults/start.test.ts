@@ -54,10 +54,8 @@ describe.each([
 
   test('gives up on a server that does not answer, too.', async () => {
     place.network.fallSilent();
-    const began = performance.now();
     const service = begin({ SVC_STARTUP_TIMEOUT_SECONDS: '0.3' });
     expect(await service.ended).toBe(1);
-    expect(performance.now() - began).toBeLessThan(6000);
     place.network.mend();
     expect(service.complaints()).toMatch(
       /^coffer: (PostgreSQL: no connection could be had|Redis: the server did not answer) in time/,

@@ -87,7 +87,7 @@ describe.each(backends)('faults found by attack on $name', (backend) => {
   });
 
   it('A heartbeat in a batch does not wait for the batch.', async () => {
-    const started = performance.now();
+    // One that waited would find the storage ill, after the timeout of heartbeats.
     const requests = [
       { method: 'PUT', path: '/buckets/b/collections/beat' },
       { path: '/__heartbeat__' },
@@ -101,7 +101,6 @@ describe.each(backends)('faults found by attack on $name', (backend) => {
         body: { storage: true, permission: true, cache: true },
       });
     }
-    expect(performance.now() - started).toBeLessThan(1000);
   });
 
   it('Headers of batch entries hold no line breaks.', async () => {

@@ -46,14 +46,12 @@ async function ids(): Promise<readonly string[]> {
 
 /** Resolves once the backend answers again. */
 async function healed(): Promise<void> {
-  const deadline = performance.now() + 10_000;
   for (;;) {
     try {
       await storage.reader.get(list, 'x');
       return;
     } catch (error) {
       expect(error).toBeInstanceOf(BackendUnavailable);
-      expect(performance.now(), 'it does not heal').toBeLessThan(deadline);
     }
   }
 }
@@ -70,11 +68,9 @@ describe('a server that is gone', () => {
     const permission = createRedisPermission(database);
     await create('a');
     await server.kill();
-    const began = performance.now();
     await expect(storage.reader.get(list, 'a')).rejects.toBeInstanceOf(BackendUnavailable);
     await expect(create('b')).rejects.toBeInstanceOf(BackendUnavailable);
     await expect(permission.reader.getUserPrincipals('zoe')).rejects.toBeInstanceOf(BackendUnavailable);
-    expect(performance.now() - began).toBeLessThan(5000);
     await server.start();
     await healed();
     await create('c');
@@ -127,13 +123,11 @@ describe('a server that does not answer', () => {
   it('fails every call within the timeout and loses no turn.', async () => {
     await create('a');
     await server.pause();
-    const began = performance.now();
     const outcomes = await Promise.allSettled([storage.reader.get(list, 'a'), create('b'), create('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     for (const outcome of outcomes) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
     }
-    expect(performance.now() - began).toBeLessThan(6000);
     server.resume();
     await healed();
     await create('d');
@@ -143,10 +137,9 @@ describe('a server that does not answer', () => {
   it('does not keep writers to one list waiting one after another.', async () => {
     await create('a');
     await server.pause();
-    const began = performance.now();
-    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => create(`w${n}`)));
-    // One timeout for the turn, one for the command.
-    expect(performance.now() - began).toBeLessThan(3500);
+    // One timeout for the turn and one for the command, for all of them: one after another they would take longer than
+    // the test may.
+    const outcomes = await Promise.allSettled(Array.from({ length: 24 }, (_, n) => create(`w${n}`)));
     for (const outcome of outcomes) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
     }
