@@ -128,9 +128,9 @@ describe('Large requests', () => {
     const statuses = new Set<string>();
     for (let n = 0; n < 4; n++) {
       const reader = await open(service, [`GET ${list} HTTP/1.1`]);
-      const [head] = (await once(reader, 'data')) as [Buffer];
+      const [first] = (await once(reader, 'data')) as [Buffer];
       reader.pause();
-      statuses.add(head.toString('latin1', 9, 12));
+      statuses.add(first.toString('latin1', 9, 12));
       readers.push(reader);
     }
     expect(statuses).toEqual(new Set(['200', '503']));
