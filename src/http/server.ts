@@ -208,7 +208,7 @@ class Shell {
       return respondWithRefusal(runner, request, error);
     }
     const { body } = response;
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? bytesOfLarge(body) : 0;
     try {
       if (isRead) account.holdRead(request.target, bytes);
       else account.holdAnswer(bytes);
@@ -374,6 +374,11 @@ function requestId(sent: string | undefined): string {
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
+}
+
+/** The bytes of a large body; of a small one its length, which takes no time to find out. */
+function bytesOfLarge(body: string | Uint8Array): number {
+  return body.length <= smallBytes ? body.length : Buffer.byteLength(body);
 }
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {
