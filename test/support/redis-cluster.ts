@@ -108,7 +108,7 @@ export class RedisCluster {
       do {
         epochs.clear();
         for (const each of clients) {
-          epochs.add(/^cluster_current_epoch:(\d+)/m.exec(String(await each.cluster('INFO')))?.[1]);
+          epochs.add(/^cluster_current_epoch:(\d+)/m.exec(await each.cluster('INFO'))?.[1]);
         }
       } while (epochs.size > 1);
       while (!(await client.info('replication')).includes('master_link_status:up')) await client.ping();
