@@ -100,6 +100,17 @@ export class RedisClient {
     return this.#sendTwice(backend, () => this.#evaluate(script, keys, args));
   }
 
+  /** As `query`, with keys of any slot: for a server that has them all, and not for a cluster. */
+  queryAnywhere(
+    backend: BackendName,
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
+    if (this.isCluster) throw new Error('a script reaches one slot of a cluster');
+    return this.#sendTwice(backend, () => this.#sendScript(script, keys, args));
+  }
+
   /** Deletes every key that starts with the prefix, a few at a time. */
   async deletePrefix(backend: BackendName, prefix: string): Promise<void> {
     const match = `${prefix.replaceAll(/[*?[\]\\]/g, String.raw`\$&`)}*`;
@@ -124,9 +135,13 @@ export class RedisClient {
     }
   }
 
-  /** The text of a script travels once per connection, its hash from then on. */
-  async #evaluate(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  #evaluate(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     requireOneSlot(keys);
+    return this.#sendScript(script, keys, args);
+  }
+
+  /** The text of a script travels once per connection, its hash from then on. */
+  async #sendScript(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     // As an array, because a call cannot take as many arguments as a large unit of work makes.
     const call = (command: 'EVAL' | 'EVALSHA', text: string): Promise<unknown> =>
       this.#redis.call(command, [text, keys.length, ...keys, ...args]);

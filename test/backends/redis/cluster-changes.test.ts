@@ -34,7 +34,7 @@ let memory: Backends;
 let redis: Backends;
 
 beforeAll(async () => {
-  cluster = await RedisCluster.start({ options: ['--appendonly', 'yes'] });
+  cluster = await RedisCluster.start({ options: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   outside = openInspector(cluster.nodes[0]!.url);
   outside.on('error', () => {});
   const clock = createTestClock();
