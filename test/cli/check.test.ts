@@ -137,6 +137,11 @@ describe('coffer check', () => {
     for (const end of ['-wal', '-shm']) rmSync(join(folder, 'data', `coffer-security.sqlite3${end}`), { force: true });
     writeFileSync(join(folder, 'data', 'coffer-security.sqlite3'), 'no database'.repeat(1000));
     const { code, err } = await check({ ...sound, storage_url: database, permission_url: database });
-    expect([code, err]).toEqual([1, expect.stringMatching(/^problem +security state: sqlite.*not a SQLite database/m)]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^problem +security state: .*-security.sqlite3: .*not a SQLite database; .*delete the file/m,
+      ),
+    ]);
   });
 });
