@@ -35,8 +35,9 @@ export default defineConfig({
           name: 'code',
           include: ['test/**/*.test.ts'],
           exclude: processTests,
-          testTimeout: 15_000,
-          hookTimeout: 15_000,
+          // A guard against tests that hang, and no statement about how long work takes: machines are slow and busy.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -45,8 +46,8 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: processTests,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           sequence: { groupOrder: 1 },
         },
       },

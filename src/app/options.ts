@@ -26,6 +26,7 @@ export function engineOptions(
     maxPrincipals: settings.get('max_principals'),
     maxObjectChars: settings.get('max_body_size'),
     maxPageBytes: settings.get('max_page_bytes'),
+    maxAnswerBytes: settings.get('max_answer_bytes'),
     maxObjectValues: settings.get('max_json_values'),
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),

@@ -21,8 +21,10 @@ export interface EngineOptions {
   readonly maxObjectChars: number;
   /** Whether a principal has the form of a group's URI, with ids that no group can have. */
   readonly isImpossibleGroup: (principal: string) => boolean;
-  /** Bytes that the objects on a page of a list, or in an answer without pages, may have together. */
+  /** Bytes that the objects on a page of a list may have together. */
   readonly maxPageBytes: number;
+  /** Bytes that the objects in an answer without pages may have together. */
+  readonly maxAnswerBytes: number;
   /** JSON values that an object may have after a change, as `countValues` counts them. */
   readonly maxObjectValues: number;
   /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */

@@ -22,6 +22,7 @@ import {
   type RequestAccount,
   type RequestMemoryOptions,
 } from './request-memory.ts';
+import { hostOf, misdirected, namesOneHost, pathOf } from './request-host.ts';
 import { respond, respondWithRefusal } from './respond-observed.ts';
 import type { RunnerOptions } from './runner.ts';
 
@@ -208,7 +209,7 @@ class Shell {
       return respondWithRefusal(runner, request, error);
     }
     const { body } = response;
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? bytesOfLarge(body) : 0;
     try {
       if (isRead) account.holdRead(request.target, bytes);
       else account.holdAnswer(bytes);
@@ -317,54 +318,6 @@ class Shell {
   }
 }
 
-const hostForm = /^[\w.~:[\]%-]*$/;
-
-/**
- * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
- * part of addresses in answers.
- */
-function namesOneHost(incoming: IncomingMessage): boolean {
-  if (!hostForm.test(incoming.headers.host ?? '') || !hostForm.test(hostInTarget(incoming) ?? '')) return false;
-  let named = 0;
-  const { rawHeaders, httpVersionMajor, httpVersionMinor } = incoming;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') named++;
-  }
-  return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
-}
-
-/** As the client names it: in the target, else in `Host`. Old clients name none and get the address they reached. */
-function hostOf(incoming: IncomingMessage): string {
-  const { headers, socket } = incoming;
-  const host = hostInTarget(incoming) || headers.host;
-  if (host !== undefined && host !== '') return host;
-  const { localAddress = '', localPort } = socket;
-  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '');
-  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
-}
-
-/** The host of an absolute-form target (`GET http://user@host/path`), which goes before `Host` (RFC 9112). */
-function hostInTarget({ url = '' }: IncomingMessage): string | undefined {
-  return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1];
-}
-
-function pathOf(target: string): string {
-  const mark = target.indexOf('?');
-  return mark === -1 ? target : target.slice(0, mark);
-}
-
-const maxShownHost = 100;
-
-function misdirected(host: string): ServiceError {
-  const shown = host.slice(0, maxShownHost);
-  const description = `${shown} is not accepted as a name of this service; the setting allowed_hosts (SVC_ALLOWED_HOSTS) accepts more names`;
-  return new ServiceError('misdirectedRequest', {
-    message: `The host ${description}.`,
-    details: [{ location: 'header', name: 'Host', description }],
-  });
-}
-
 /** A correlation id from the client is kept when it is fit for a log line and a header. */
 function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[\x21-\x7e]{1,200}$/.test(sent) ? sent : randomUUID();
@@ -374,6 +327,11 @@ function requestId(sent: string | undefined): string {
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
+}
+
+/** The bytes of a large body; of a small one its length, which takes no time to find out. */
+function bytesOfLarge(body: string | Uint8Array): number {
+  return body.length <= smallBytes ? body.length : Buffer.byteLength(body);
 }
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {

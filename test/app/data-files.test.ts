@@ -101,7 +101,7 @@ describe.skipIf(!isPosix)('the files of a service', () => {
 
   test('that are open to others are closed by the start, and a folder that may be open on purpose is a warning', async () => {
     const folder = await temporaryFolder();
-    const settings = settingsIn(folder);
+    const settings = settingsIn(folder, { allowed_hosts: 'loopback' });
     await (await start(settings)).close();
     const file = join(folder, 'coffer.sqlite3');
     await chmod(file, 0o644);

@@ -105,6 +105,30 @@ forEachBackend((backend) => {
         await service.close();
       }
     });
+
+    it('returns a changeset that is larger than a page, up to the size of an answer', async () => {
+      const limits = { max_page_bytes: '500', max_answer_bytes: '2000' };
+      const service = await backend.start({ settings: { ...settings, ...limits } });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const collection = '/v1/buckets/main/collections/c';
+        const put = (id: string): Promise<unknown> =>
+          alice.request('PUT', `${collection}/records/${id}`, { body: { data: { text: 'x'.repeat(400) } } });
+        for (const id of ['b', 'c', 'd', 'e']) await put(id);
+        const whole = await alice.request('GET', `${collection}/changeset?_expected=1`);
+        expect((whole.body as { changes: readonly { id: string }[] }).changes.map(({ id }) => id).join('')).toBe(
+          'edcba',
+        );
+        await put('f');
+        const large = await alice.request('GET', `${collection}/changeset?_expected=2`);
+        expect(large).toMatchObject({ status: 413, body: { errno: 113 } });
+        const first = await alice.request('GET', `${collection}/changeset?_expected=2&_limit=4`);
+        expect((first.body as { changes: readonly unknown[] }).changes).toHaveLength(4);
+      } finally {
+        await service.close();
+      }
+    });
   });
 });
 

@@ -4,6 +4,7 @@ import { ServiceError } from '../../src/core/errors.ts';
 import type { NamedEvent } from '../../src/engine/events/event.ts';
 import type { Plugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
 import { createKeys, dataOf, fetchChangeset, isTrue, setStatus, userIdOf } from '../support/signing.ts';
 
 const keys = createKeys();
@@ -433,5 +434,43 @@ describe('A service does not start', () => {
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({ capabilities: { signer: {} } });
     await service.close();
+  });
+});
+
+forEachBackend((backend) => {
+  it(`on ${backend.name} publishes what was reviewed, whatever was sent through addresses with hostile ids meanwhile`, async () => {
+    const service = await backend.start({
+      settings: { ...settings, bucket_create_principals: 'system.Authenticated' },
+    });
+    try {
+      const [alice, bob] = [service.asUser('alice'), service.asUser('bob')];
+      for (const bucket of ['staging', 'preview', 'main']) await alice.request('PUT', `/v1/buckets/${bucket}`);
+      await alice.request('PUT', `/v1${collection}`);
+      await alice.request('PUT', `/v1${collection}/records/a`, { body: { data: { n: 1 } } });
+      const members = [await userIdOf(bob)];
+      await alice.request('PATCH', '/v1/buckets/staging/groups/c-reviewers', { body: { data: { members } } });
+      expect(await setStatus(alice, collection, 'to-review')).toMatchObject({ status: 200 });
+      const { last_modified: reviewed } = await dataOf(alice, collection);
+      const hostile = ['%00', '%00x', '%0A', '%20', '.', '%C2%A0'];
+      for (const tail of hostile) {
+        for (const path of [
+          `/buckets/staging${tail}/collections/c/records/a`,
+          `/buckets/staging/collections/c${tail}/records/a`,
+          `/buckets/staging/collections/c/records/a${tail}`,
+        ]) {
+          for (const method of ['PUT', 'PATCH', 'DELETE']) {
+            const body = method === 'DELETE' ? {} : { body: { data: { n: 666 } } };
+            const { status } = await alice.request(method, `/v1${path}`, body);
+            expect([path, method, [400, 403].includes(status)]).toEqual([path, method, true]);
+          }
+        }
+      }
+      expect(await dataOf(alice, collection)).toMatchObject({ status: 'to-review', last_modified: reviewed });
+      expect(await setStatus(bob, collection, 'to-sign')).toMatchObject({ status: 200 });
+      const { changes } = await fetchChangeset(alice, 'main', 'c');
+      expect(changes).toMatchObject([{ id: 'a', n: 1 }]);
+    } finally {
+      await service.close();
+    }
   });
 });

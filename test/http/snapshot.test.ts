@@ -211,6 +211,32 @@ forEachBackend((backend) => {
   });
 });
 
+describe('a snapshot that is too large', () => {
+  it('gets 413, and a smaller one gets an answer', async () => {
+    const service = await startTestService({ settings: { includes: 'history', max_answer_bytes: '1000' } });
+    try {
+      const alice = service.asUser('alice');
+      const collection = '/v1/buckets/large/collections/c';
+      await alice.request('PUT', '/v1/buckets/large');
+      await alice.request('PUT', collection);
+      const put = async (id: string): Promise<number> => {
+        const body = { data: { text: 'x'.repeat(400) } };
+        const { headers } = await alice.request('PUT', `${collection}/records/${id}`, { body });
+        return Number(headers['etag']?.replaceAll('"', ''));
+      };
+      const snapshot = (at: number): Promise<TestResponse> =>
+        alice.request('GET', `/v1/buckets/large/snapshot/collections/c@${at}`);
+      await put('a');
+      const two = await put('b');
+      const three = await put('c');
+      expect((await snapshot(two)).status).toBe(200);
+      expect(await snapshot(three)).toMatchObject({ status: 413, body: { errno: 113 } });
+    } finally {
+      await service.close();
+    }
+  });
+});
+
 describe('the address of a snapshot', () => {
   let service: TestService;
   let past: Past;

@@ -2,6 +2,7 @@
 // can keep.
 import { formatJson } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import type { PageText } from '../../contracts/storage.ts';
 import { formatHttpDate } from '../../core/objects/etag.ts';
 import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
@@ -12,6 +13,8 @@ import type { Context } from '../../engine/context.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
+import type { EngineOptions } from '../../engine/scope.ts';
+import { expansionOfAnswer } from '../../http/request-memory.ts';
 import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
 import { monitor } from './monitor-list.ts';
 import { newestOf } from './monitored.ts';
@@ -116,17 +119,14 @@ async function collectionChangeset(
   const filters: readonly Filter[] =
     since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
-  const maxBytes = host.engine.maxPageBytes;
   let collection = await read();
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (collection === undefined) {
       throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
     }
-    const page = await storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined });
-    if (page.more && page.count < limit) {
-      const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
-      throw new ServiceError('requestTooLarge', { message });
-    }
+    const page = await readWhole(host.engine, context, limit, (maxBytes) =>
+      storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined }),
+    );
     const after = await read();
     if (after?.lastModified === collection.lastModified) {
       const metadata = { ...entryValue(collection), bucket };
@@ -142,4 +142,27 @@ async function collectionChangeset(
     collection = after;
   }
   throw new ServiceError('constraintViolated', { message: 'The collection changed while it was read. Try again.' });
+}
+
+/**
+ * Returns a list without pages. It is read again with twice the room while it does not fit, so that memory is reserved for
+ * large ones alone.
+ *
+ * @throws ServiceError requestTooLarge, overloaded
+ */
+async function readWhole(
+  { maxPageBytes, maxAnswerBytes }: Pick<EngineOptions, 'maxPageBytes' | 'maxAnswerBytes'>,
+  { request }: Context,
+  limit: number,
+  read: (maxBytes: number) => Promise<PageText>,
+): Promise<PageText> {
+  for (let maxBytes = Math.min(maxPageBytes, maxAnswerBytes); ; maxBytes = Math.min(maxBytes * 2, maxAnswerBytes)) {
+    if (maxBytes > maxPageBytes) await request.memory?.reserve(maxBytes * expansionOfAnswer);
+    const page = await read(maxBytes);
+    if (!page.more || page.count >= limit) return page;
+    if (maxBytes === maxAnswerBytes) {
+      const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
+      throw new ServiceError('requestTooLarge', { message });
+    }
+  }
 }

@@ -60,7 +60,7 @@ export const history = definePlugin({
     };
     return {
       kinds: [historyKind],
-      endpoints: [snapshotEndpoint(objects, options, given.get('max_page_bytes'))],
+      endpoints: [snapshotEndpoint(objects, options, given.get('max_answer_bytes'))],
       capabilities: {
         history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
       },

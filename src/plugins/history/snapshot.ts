@@ -13,8 +13,10 @@ export interface SnapshotSource {
   /** Whether the collection is there. */
   readonly isThere: boolean;
   readonly changes: PastChanges;
-  /** Of all records together, beyond which no answer is put together. */
+  /** Bytes of all records together, beyond which there is no answer. */
   readonly maxBytes: number;
+  /** Reserves memory for the bytes found so far, now and then. */
+  readonly reserve: (bytes: number) => void;
 }
 
 /** A record as it was. */
@@ -37,9 +39,9 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, isThere, changes, maxBytes } = source;
+  const { storage, records, isThere, changes } = source;
   if (!isThere && !(await changes.has({}))) return undefined;
-  const found = new Collected(maxBytes);
+  const found = new Collected(source);
   // First those that have not changed: whatever changes from here on is found among the changed ones.
   const unchanged = new Set<string>();
   for await (const entries of walk(storage, records, { filters: [where('last_modified', 'max', at)] })) {
@@ -56,19 +58,27 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
   return found.newestFirst();
 }
 
+/** Bytes that are found before memory is reserved for them. */
+const reservedAtOnce = 1_048_576;
+
 /** The records found so far. */
 class Collected {
   readonly #records: PastRecord[] = [];
-  readonly #maxBytes: number;
+  readonly #limits: Pick<SnapshotSource, 'maxBytes' | 'reserve'>;
   #bytes = 0;
+  #reserved = 0;
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  constructor(limits: Pick<SnapshotSource, 'maxBytes' | 'reserve'>) {
+    this.#limits = limits;
   }
 
   add(record: PastRecord): void {
     this.#bytes += Buffer.byteLength(record.text);
-    if (this.#bytes > this.#maxBytes) throw new SnapshotTooLarge();
+    if (this.#bytes > this.#limits.maxBytes) throw new SnapshotTooLarge();
+    if (this.#bytes > this.#reserved + reservedAtOnce) {
+      this.#reserved = this.#bytes;
+      this.#limits.reserve(this.#bytes);
+    }
     this.#records.push(record);
   }
 

@@ -19,8 +19,13 @@ export const requestSettings = {
   ),
   max_page_bytes: setting(
     integer({ min: 1 }),
-    'Maximum size in bytes of the objects on one page of a list. A page ends early at this size, after at least one object, and Next-Page continues it. Changesets and snapshots, which have no pages, are refused with 413 beyond this size.',
+    'Maximum size in bytes of the objects on one page of a list. A page ends early at this size, after at least one object, and Next-Page continues it.',
     { default: 10_485_760 },
+  ),
+  max_answer_bytes: setting(
+    integer({ min: 1 }),
+    'Maximum size in bytes of the objects in an answer that has no pages: a changeset or a snapshot. Larger ones are refused with 413.',
+    { default: 104_857_600 },
   ),
   max_body_size: setting(integer({ min: 1 }), 'Bytes that the body of a request may have.', { default: 10_485_760 }),
   max_header_size: setting(integer({ min: 1024 }), 'Bytes that the first line and the headers of a request may have.', {

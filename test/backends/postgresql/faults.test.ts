@@ -250,8 +250,8 @@ describe('a lock that is not given', () => {
     await backends.storage.writer(first).lock(early!, 'x');
     await backends.storage.writer(second).lock(late!, 'x');
     const waiting = backends.storage.writer(first).lock(late!, 'x');
-    const refused = backends.storage.writer(second).lock(early!, 'x');
-    await expect(refused).rejects.toMatchObject({ name: 'TransactionConflict', lists: [late, early] });
+    const loser = backends.storage.writer(second).lock(early!, 'x');
+    await expect(loser).rejects.toMatchObject({ name: 'TransactionConflict', lists: [late, early] });
     await second.rollback();
     expect((await waiting).object?.id).toBe('x');
     await first.commit();

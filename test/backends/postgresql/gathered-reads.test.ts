@@ -121,7 +121,7 @@ describe('reads that come together', () => {
         const pages = await Promise.all([byId, newest].map((query) => objects.listAll(list, query)));
         for (const { entries: page } of pages) expect(page.map(({ id }) => id).toSorted()).toEqual(stored.toSorted());
         const texts = await Promise.all([byId, newest].map((query) => objects.listText(list, query)));
-        expect(texts).toEqual(pages.map(joinPage));
+        expect(texts).toEqual(pages.map((page) => joinPage(page)));
       }),
       { numRuns: 40 },
     );
@@ -141,7 +141,7 @@ describe('reads that come together', () => {
       })),
     );
     const texts = await Promise.all(ids.map((_, n) => reader.listText(list, { ...newest, limit: n + 1 })));
-    expect(texts).toEqual(pages.map(joinPage));
+    expect(texts).toEqual(pages.map((page) => joinPage(page)));
     const since = await Promise.all(
       whole.entries.map(({ lastModified }) =>
         reader.listAll(list, {

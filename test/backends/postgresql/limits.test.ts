@@ -2,6 +2,7 @@
 // whose order depends on the language of the database.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { UnstorableText } from '../../../src/contracts/errors.ts';
 import { findJsonbText } from '../../../src/backends/postgresql/jsonb-text.ts';
 import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
 import { formatJson, parseJson, type JsonObject, type JsonValue } from '../../../src/base/json.ts';
@@ -66,11 +67,12 @@ describe('extreme values', () => {
     expect(findJsonbText('{"a":"\\"1e-20000","b":1e-20000}')).toBe('{"a":"\\"1e-20000","b":1e-16383}');
   });
 
-  test('such as ids with null characters are not found', async () => {
+  test('such as ids with null characters are refused', async () => {
     const { storage, permission } = open(url);
-    expect(await storage.reader.get(list, 'a\0b')).toBeUndefined();
-    expect(await permission.reader.checkPermission(['z\0'], [{ objectId: '/a\0', permission: 'read' }])).toBe(false);
-    expect(await storage.reader.countAll(list, { filters: [], ids: ['a\0'] })).toBe(0);
+    const entry = { objectId: '/a\0', permission: 'read' };
+    await expect(storage.reader.get(list, 'a\0b')).rejects.toThrow(UnstorableText);
+    await expect(permission.reader.checkPermission(['z\0'], [entry])).rejects.toThrow(UnstorableText);
+    await expect(storage.reader.countAll(list, { filters: [], ids: ['a\0'] })).rejects.toThrow(UnstorableText);
   });
 
   test('such as long principals and members are kept whole and found again', async () => {

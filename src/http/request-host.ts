@@ -1,0 +1,53 @@
+// Which host a request names, in its target or in `Host`, and the refusal of foreign hosts.
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../core/errors.ts';
+
+const hostForm = /^[\w.~:[\]%-]*$/;
+
+/**
+ * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
+ * part of addresses in answers.
+ */
+export function namesOneHost(incoming: IncomingMessage): boolean {
+  if (!hostForm.test(incoming.headers.host ?? '') || !hostForm.test(hostInTarget(incoming) ?? '')) return false;
+  let named = 0;
+  const { rawHeaders, httpVersionMajor, httpVersionMinor } = incoming;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') named++;
+  }
+  return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
+}
+
+/** As the client names it: in the target, else in `Host`. Old clients name none and get the address they reached. */
+export function hostOf(incoming: IncomingMessage): string {
+  const { headers, socket } = incoming;
+  const host = hostInTarget(incoming) || headers.host;
+  if (host !== undefined && host !== '') return host;
+  const { localAddress = '', localPort } = socket;
+  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+}
+
+/** The host of an absolute-form target (`GET http://user@host/path`), which goes before `Host` (RFC 9112). */
+function hostInTarget({ url = '' }: IncomingMessage): string | undefined {
+  return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1];
+}
+
+/** The target without its query. */
+export function pathOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? target : target.slice(0, mark);
+}
+
+const maxShownHost = 100;
+
+/** Returns the refusal (421) of a request that names a foreign host. */
+export function misdirected(host: string): ServiceError {
+  const shown = host.slice(0, maxShownHost);
+  const description = `${shown} is not accepted as a name of this service; the setting allowed_hosts (SVC_ALLOWED_HOSTS) accepts more names`;
+  return new ServiceError('misdirectedRequest', {
+    message: `The host ${description}.`,
+    details: [{ location: 'header', name: 'Host', description }],
+  });
+}
