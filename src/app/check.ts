@@ -111,11 +111,30 @@ async function checkBackends(settings: Settings, tell: (finding: Finding) => voi
       kind === 'cache' ? opener.openCache(name) : opener.open(name, kind).then(({ database }) => database);
     await checkStore(`${kind}: ${name}`, { name, open, stores, settings, tell });
   }
+  // Without its database the security state has no place, and that was told.
+  if ((await opener.databases()).length > 0) await checkSecurityState(opener, { stores, settings, tell });
   // A server that does not answer does not say goodbye either.
   await Promise.race([
     Promise.allSettled([...stores].map((store) => store.close())),
     wait(1000, undefined, { ref: false }),
   ]);
+}
+
+/** The security state has tables, or a file, of its own. */
+async function checkSecurityState(opener: BackendOpener, check: Omit<StoreCheck, 'name' | 'open'>): Promise<void> {
+  const { settings, tell } = check;
+  const isInStorage = settings.get('security_state_backend') === 'storage';
+  const name = isInStorage ? (settings.get('storage_backend') ?? 'memory') : 'memory';
+  if (name === 'sqlite') {
+    const { pathBeside } = await import('../backends/sqlite/file-beside.ts');
+    const database = findSqliteFile(settings.get('storage_url'));
+    const file = database === undefined ? undefined : pathBeside(database, 'security');
+    if (file !== undefined && !existsSync(file)) {
+      tell({ kind: 'ok', text: `security state: sqlite, the start will make ${file}` });
+      return;
+    }
+  }
+  await checkStore(`security state: ${name}`, { ...check, name, open: () => opener.openSecurityState() });
 }
 
 interface StoreCheck {

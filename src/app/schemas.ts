@@ -10,8 +10,9 @@ import type { OpenBackends } from './backends.ts';
 export async function prepareSchemas({ databases, cache, securityState }: OpenBackends): Promise<void> {
   const missing: string[] = [];
   for (const store of [...databases, cache, securityState]) {
-    const lines = await store.initializeSchema({ dryRun: store.needsMigration === true });
+    const lines = await store.initializeSchema({ dryRun: true });
     if (store.needsMigration === true) missing.push(...lines);
+    else if (lines.length > 0) await store.initializeSchema({ dryRun: false });
   }
   if (missing.length === 0) return;
   throw new Error(

@@ -70,7 +70,8 @@ export interface Database {
   readonly abilities: Abilities;
   /**
    * Whether the schema is changed by `coffer migrate` alone, so that the service does not start with another one than it
-   * knows. Absent: the service brings the schema up to date when it starts.
+   * knows. Known at the latest when `initializeSchema` has looked. Absent: the service brings the schema up to date when it
+   * starts.
    */
   readonly needsMigration?: boolean;
   /**

@@ -1,6 +1,7 @@
 // `coffer check`: what it finds, that it changes nothing, and how it ends.
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { postgresqlSettings } from '../support/backends.ts';
 import { cloneDatabase, newDatabase } from '../support/postgresql.ts';
@@ -112,5 +113,35 @@ describe('coffer check', () => {
     onTestFinished(ready.drop);
     const { code, out } = await check({ ...sound, ...postgresqlSettings(ready.url) }, '--strict');
     expect([code, out]).toEqual([0, expect.stringMatching(/storage: postgresql answers/)]);
+  });
+
+  test('ends with 3 when only the tables of security state are missing.', async () => {
+    const older = await cloneDatabase();
+    onTestFinished(older.drop);
+    const client = new pg.Client(older.url);
+    await client.connect();
+    await client.query('DROP TABLE coffer_security_state, coffer_security_counts');
+    await client.query("DELETE FROM coffer_versions WHERE component = 'security'");
+    await client.end();
+    const { code, err } = await check({ ...sound, ...postgresqlSettings(older.url) });
+    expect([code, err]).toEqual([3, expect.stringMatching(/^pending +security state: postgresql/m)]);
+  });
+
+  test('reports a damaged file of security state.', async () => {
+    const folder = workingFolder();
+    const database = join(folder, 'data', 'coffer.sqlite3');
+    const service = await start([], { cwd: folder });
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    // All pages may be in the log still, from where SQLite reads them.
+    for (const end of ['-wal', '-shm']) rmSync(join(folder, 'data', `coffer-security.sqlite3${end}`), { force: true });
+    writeFileSync(join(folder, 'data', 'coffer-security.sqlite3'), 'no database'.repeat(1000));
+    const { code, err } = await check({ ...sound, storage_url: database, permission_url: database });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^problem +security state: .*-security.sqlite3: .*not a SQLite database; .*delete the file/m,
+      ),
+    ]);
   });
 });

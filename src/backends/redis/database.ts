@@ -12,7 +12,7 @@ import { Leases } from './leases.ts';
 import type { ListDraft } from './list-draft.ts';
 import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere } from './program.ts';
-import { pendingSteps } from './schema.ts';
+import { bringUpToDate } from './schema.ts';
 import type { SlotProgram } from './tagged-program.ts';
 import { Turns } from './turns.ts';
 import { Waits } from './waits.ts';
@@ -54,6 +54,8 @@ export class RedisDatabase implements Database, UnitHost {
   /** Makes the versions of this process differ from those of any other. */
   readonly #mark = randomBytes(9).toString('base64url');
   #commits = 0;
+  /** Whether the database was found to have an older layout. */
+  #isOlder = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: RedisDatabaseOptions) {
@@ -116,8 +118,15 @@ export class RedisDatabase implements Database, UnitHost {
     if (this.#open.size === 0) for (const close of this.#closers.splice(0)) close();
   }
 
-  initializeSchema({ dryRun }: { readonly dryRun: boolean }): Promise<readonly string[]> {
-    return pendingSteps(this.client, this.keys, dryRun);
+  /** An empty database is marked by the first start; an older layout may still be used by other processes. */
+  get needsMigration(): boolean {
+    return this.#isOlder;
+  }
+
+  async initializeSchema({ dryRun }: { readonly dryRun: boolean }): Promise<readonly string[]> {
+    const { lines, isOlder } = await bringUpToDate(this.client, this.keys, dryRun);
+    this.#isOlder = isOlder && dryRun;
+    return lines;
   }
 
   close(): Promise<void> {
@@ -128,7 +137,7 @@ export class RedisDatabase implements Database, UnitHost {
   /** One script for everything: the server holds every slot. */
   async #commitEverywhere(contents: UnitContents): Promise<void> {
     const { keys } = this;
-    const probed = `${keys.schema()}!`;
+    const probed = keys.probe();
     const operations = verifications(contents, keys).concat('probe', probed, writesEverywhere(contents, keys));
     const done = await this.#execute({ operations, keys: [probed] }, this.#nextVersion());
     if (!done) throw new TransactionConflict('another process has changed the same list');

@@ -75,6 +75,14 @@ export class Keys {
     return `{${this.root}~0}schema`;
   }
 
+  /**
+   * Key that a commit on a single server probes before it writes. A change of the layout makes it another one, and gives
+   * the old one a type that cannot be written, so that processes of the older version write no more.
+   */
+  probe(): string {
+    return `${this.schema()}!2`;
+  }
+
   /** A key of the security state, all of which lies in one slot. */
   security(name: string): string {
     return `{${this.root}~security}${name}`;

@@ -6,13 +6,24 @@ import { membersWithPrefix } from './registries.ts';
 
 const layout = 2;
 
+/** Most arguments of one command that adds grants. */
+const maxArguments = 2000;
+
+/** What has to be done to a database, or was done. */
+export interface SchemaSteps {
+  /** One line for each step. */
+  readonly lines: readonly string[];
+  /** Whether the database has an older layout, which processes of an older version may be using. */
+  readonly isOlder: boolean;
+}
+
 /**
  * Marks an empty database as one of this layout, and changes one of an older layout.
  *
- * @returns one line for each step done, or to be done with `dryRun`
+ * @param dryRun whether nothing is done
  * @throws Error when a newer version has written the database, or the server may evict data
  */
-export async function pendingSteps(client: RedisClient, keys: Keys, dryRun: boolean): Promise<readonly string[]> {
+export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boolean): Promise<SchemaSteps> {
   const found = await client.read('storage', 'HGET', keys.schema(), 'layout');
   if (Number(found ?? 0) > layout) {
     throw new Error(
@@ -20,13 +31,14 @@ export async function pendingSteps(client: RedisClient, keys: Keys, dryRun: bool
     );
   }
   await requireKeeping(client);
-  if (Number(found) === layout) return [];
+  if (Number(found) === layout) return { lines: [], isOlder: false };
+  const isOlder = found !== null;
   if (!dryRun) {
-    if (found !== null) await regrant(client, keys);
+    if (isOlder) await regrant(client, keys);
     await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
   }
-  const work = found === null ? 'note it in the database' : 'join the sets of grants of each parent';
-  return [`Redis layout, version ${layout}: ${work}`];
+  const work = isOlder ? 'join the sets of grants of each parent' : 'note it in the database';
+  return { lines: [`Redis layout, version ${layout}: ${work}`], isOlder };
 }
 
 /** Data has no time to live, so only policies that evict any key can lose it. */
@@ -43,6 +55,8 @@ async function requireKeeping(client: RedisClient): Promise<void> {
 
 /** Layout 1 had a set for each principal of a parent, and a set of these principals. */
 async function regrant(client: RedisClient, keys: Keys): Promise<void> {
+  // Processes of the older version probe this key before they write: now they fail, instead of writing what is not found.
+  await client.call('storage', 'HSET', `${keys.schema()}!`, 'closed', 1);
   for (const place of await membersWithPrefix(client, keys, 'e', '')) {
     const parent = unescapeTag(place);
     const [entries, grants, tag] = [keys.entries(parent), keys.granted(parent), keys.tag(parent)];
@@ -51,8 +65,10 @@ async function regrant(client: RedisClient, keys: Keys): Promise<void> {
       const [next, fields] = scan as [string, string[]];
       for (let at = 0; at < fields.length; at += 2) {
         const principals = new Set(Array.from(parseEntries(fields[at + 1]).values(), (each) => [...each]).flat());
-        const members = Array.from(principals, (principal) => ['0', grantsOf(principal) + fields[at]!]);
-        if (members.length > 0) await client.call('permission', 'ZADD', grants, ...members.flat());
+        const members = Array.from(principals, (principal) => ['0', grantsOf(principal) + fields[at]!]).flat();
+        for (let first = 0; first < members.length; first += maxArguments) {
+          await client.call('permission', 'ZADD', grants, ...members.slice(first, first + maxArguments));
+        }
       }
       cursor = next === '0' ? undefined : next;
     }

@@ -41,6 +41,7 @@ export function openSqliteCache(options: SqliteCacheOptions): CacheBackend {
     backend: 'cache',
     busyTimeoutMs,
     maxCheckedBytes,
+    loss: 'it holds nothing but the cache',
   });
   return new SqliteCache(file, options);
 }

@@ -12,7 +12,7 @@ import { Connection, type Synchronous } from './connection.ts';
 import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
 import { isWritable, requireWritable, sizeOf } from './file-access.ts';
-import { findFaults, requireSound } from './integrity.ts';
+import { findFaults, openSound } from './integrity.ts';
 import { LogFile } from './log-file.ts';
 import { LoneWrites } from './lone-writes.ts';
 import { Memory } from './memory.ts';
@@ -84,9 +84,9 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
   // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
   const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
-  const writer = translating('storage', () => new Connection({ path, isImmutable, synchronous: ofCommits }));
+  const maxCheckedBytes = options.maxCheckedBytes ?? 0;
+  const writer = openSound({ path, isImmutable, synchronous: ofCommits, backend: 'storage', maxCheckedBytes });
   try {
-    translating('storage', () => requireSound(writer, path, options.maxCheckedBytes ?? 0, 'storage'));
     requireKnownSchema(writer, databaseMigrations, path);
     const damage = new Damage();
     const failed = (error: unknown): void => damage.note(error);

@@ -1,10 +1,10 @@
 // A SQLite file beside that of the database, for state that is independent of the unit of work. SQLite has one writer per
 // file: in the database's own file a write would wait for the very request that makes it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import { Connection } from './connection.ts';
-import { isBusy, translateError, translating, type BackendName } from './errors.ts';
+import type { Connection } from './connection.ts';
+import { isBusy, translateError, type BackendName } from './errors.ts';
 import { requireWritable } from './file-access.ts';
-import { findFaults, requireSound } from './integrity.ts';
+import { findFaults, openSound } from './integrity.ts';
 import { applyNextMigration, pendingMigrations, requireKnownSchema, type Migration } from './schema.ts';
 
 const retryMs = 5;
@@ -24,6 +24,8 @@ export interface FileBesideOptions {
   readonly busyTimeoutMs?: number | undefined;
   /** Largest file in bytes that is checked completely when it is opened; default 0. */
   readonly maxCheckedBytes?: number | undefined;
+  /** What is lost when the file is deleted because it is damaged. */
+  readonly loss: string;
 }
 
 export class FileBeside {
@@ -37,13 +39,13 @@ export class FileBeside {
    * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
    */
   constructor(options: FileBesideOptions) {
-    const { path, migrations, backend, maxCheckedBytes = 0 } = options;
+    const { path, migrations, backend, maxCheckedBytes = 0, loss } = options;
     requireWritable(path, backend);
     this.#options = options;
     // Without an fsync for each commit; the file stays consistent all the same.
-    this.#connection = translating(backend, () => new Connection({ path, synchronous: 'NORMAL' }));
+    const remedy = `stop the service and delete the file with its -wal and -shm (${loss})`;
+    this.#connection = openSound({ path, synchronous: 'NORMAL', backend, maxCheckedBytes, remedy });
     try {
-      translating(backend, () => requireSound(this.#connection, path, maxCheckedBytes, backend));
       requireKnownSchema(this.#connection, migrations, path);
     } catch (error) {
       this.#connection.close();

@@ -1,28 +1,52 @@
 // Whether a file is whole. SQLite itself looks at a page only when a statement needs it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import type { Connection } from './connection.ts';
-import { damageRemedy, type BackendName } from './errors.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { damageRemedy, isDamage, translateError, type BackendName } from './errors.ts';
 import { sizeWithLog } from './file-access.ts';
 
 /** Faults that a complete check names at most. */
 const maxFaults = 20;
 
-const cacheRemedy = 'stop the service and delete the file with its -wal and -shm: it holds nothing but the cache';
+/** A file as `openSound` opens it. */
+export interface SoundFile extends ConnectionOptions {
+  /** What errors call the backend. */
+  readonly backend: BackendName;
+  /** Largest file in bytes of which all pages are checked; of a larger one the header and the schema are read. */
+  readonly maxCheckedBytes: number;
+  /** What to do about damage. */
+  readonly remedy?: string;
+}
 
 /**
- * Checks all pages of a file that is not larger than the limit; of larger ones opening has read the header and the schema.
+ * Opens a file that is not damaged.
  *
- * @throws BackendUnavailable with what to do about it
+ * @throws BackendUnavailable that names the file and what to do
  */
-export function requireSound(connection: Connection, path: string, maxBytes: number, backend: BackendName): void {
-  if (sizeWithLog(path) > maxBytes) return;
-  const fault = connection.get<[string]>('PRAGMA quick_check(1)')?.[0];
-  if (fault === undefined || fault === 'ok') return;
-  const remedy = backend === 'cache' ? cacheRemedy : damageRemedy;
-  throw new BackendUnavailable(backend, `SQLite: ${path} is damaged; ${remedy}: ${oneLine(fault)}`, {
-    reason: 'the database file is damaged',
-    isLasting: true,
-  });
+export function openSound({ backend, maxCheckedBytes, remedy = damageRemedy, ...options }: SoundFile): Connection {
+  const { path } = options;
+  const unsound = (reason: string, fault: string, cause?: unknown): BackendUnavailable =>
+    new BackendUnavailable(backend, `SQLite: ${path}: ${reason}; ${remedy}: ${oneLine(fault)}`, {
+      cause,
+      reason,
+      isLasting: true,
+    });
+  let connection: Connection | undefined;
+  try {
+    connection = new Connection(options);
+    const fault = sizeWithLog(path) > maxCheckedBytes ? 'ok' : findFirstFault(connection);
+    if (fault !== 'ok') throw unsound('the database file is damaged', fault);
+    return connection;
+  } catch (error) {
+    connection?.close();
+    const translated = translateError(error, backend);
+    if (!(translated instanceof BackendUnavailable) || !isDamage(translated)) throw translated;
+    const { reason = 'the database file is damaged', cause } = translated;
+    throw unsound(reason, cause instanceof Error ? cause.message : reason, cause);
+  }
+}
+
+function findFirstFault(connection: Connection): string {
+  return connection.get<[string]>('PRAGMA quick_check(1)')?.[0] ?? 'ok';
 }
 
 /** Checks all pages and indexes; returns a line for each fault. Takes as long as it takes to read the whole file. */

@@ -41,6 +41,7 @@ export function openSqliteSecurityState({
     migrations: securityStateMigrations,
     backend: 'storage',
     maxCheckedBytes,
+    loss: 'limits on failed logins start anew, and keys that were sent have to be sent again',
   });
   const target = {
     name: 'sqlite',

@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { migrate } from '../../../src/app/maintenance.ts';
+import { createService } from '../../../src/app/service.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { requireOneSlot } from '../../../src/backends/redis/client.ts';
 import { commitScript } from '../../../src/backends/redis/commit-script.ts';
@@ -9,11 +11,15 @@ import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/red
 import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
+import type { Logger } from '../../../src/contracts/logger.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
 import { RedisProcess } from '../../support/redis.ts';
 
 const keys = new Keys('test:');
+const ignore = (): void => undefined;
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 let server: RedisProcess;
 let outside: Redis;
 let database: RedisDatabase;
@@ -193,31 +199,73 @@ describe('the keys of a script', () => {
 });
 
 describe('a database of layout 1', () => {
+  const place = keys.tag('/buckets/a');
+
+  async function writeLayout1(): Promise<void> {
+    await outside.hset(keys.schema(), 'layout', 1);
+    await outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
+    for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(principal), '/buckets/a');
+    await outside.hset(`${place}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
+    await outside.hset(`${place}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
+    await outside.sadd(`${place}q`, 'zoe', 'tom');
+    await outside.sadd(`${place}g:zoe`, '/buckets/a/groups/g');
+    await outside.sadd(`${place}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
+  }
+
   it('is changed to this layout, again when that was interrupted', async () => {
-    const tag = keys.tag('/buckets/a');
-    const old = async (): Promise<void> => {
-      await outside.hset(keys.schema(), 'layout', 1);
-      await outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
-      for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(principal), '/buckets/a');
-      await outside.hset(`${tag}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
-      await outside.hset(`${tag}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
-      await outside.sadd(`${tag}q`, 'zoe', 'tom');
-      await outside.sadd(`${tag}g:zoe`, '/buckets/a/groups/g');
-      await outside.sadd(`${tag}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
-    };
-    await old();
+    await writeLayout1();
     expect(await database.initializeSchema({ dryRun: true })).toHaveLength(1);
     expect(await outside.exists(keys.granted('/buckets/a'))).toBe(0);
     for (let n = 0; n < 2; n++) {
       expect(await database.initializeSchema({ dryRun: false })).toHaveLength(1);
       expect(await storedGrants()).toEqual(await expectedGrants());
-      expect(await outside.keys(`${tag}g:*`)).toEqual([]);
+      expect(await outside.keys(`${place}g:*`)).toEqual([]);
       expect([...(await permission.reader.getAccessibleObjects(['tom'])).keys()].toSorted()).toEqual([
         '/buckets/a/groups/g',
         '/buckets/a/groups/h',
       ]);
       expect(await database.initializeSchema({ dryRun: false })).toEqual([]);
-      await old();
+      await writeLayout1();
     }
+  });
+
+  it('is changed when an object has more principals than fit into one call', async () => {
+    await writeLayout1();
+    const read = Array.from({ length: 120_000 }, (_, n) => `basicauth:${n}`);
+    await outside.hset(`${place}e`, '/buckets/a/groups/long', JSON.stringify({ read }));
+    await database.initializeSchema({ dryRun: false });
+    expect(await storedGrants()).toEqual(await expectedGrants());
+  });
+
+  it('is changed by `coffer migrate` alone, while an empty one is marked by the start', async () => {
+    await database.initializeSchema({ dryRun: true });
+    expect(database.needsMigration).toBe(false);
+    await writeLayout1();
+    const settings = loadSettings({
+      cwd: '/nowhere',
+      environment: {
+        SVC_STORAGE_BACKEND: 'redis',
+        SVC_PERMISSION_BACKEND: 'redis',
+        SVC_STORAGE_URL: server.url,
+        SVC_PERMISSION_URL: server.url,
+        SVC_REDIS_PREFIX: 'test:',
+      },
+    });
+    await expect(createService({ settings, logger: silent })).rejects.toThrow(/run `coffer migrate`[^]*Redis layout/);
+    expect(await outside.hget(keys.schema(), 'layout')).toBe('1');
+    await migrate(settings, { dryRun: false });
+    const service = await createService({ settings, logger: silent });
+    await service.close();
+  });
+
+  it('is closed to writers of the older version before anything is changed', async () => {
+    await writeLayout1();
+    // What a commit of layout 1 does before it writes.
+    const probe = (): Promise<number> => outside.setrange(`${keys.schema()}!`, 0, '');
+    await probe();
+    await database.initializeSchema({ dryRun: false });
+    await expect(probe()).rejects.toThrow('WRONGTYPE');
+    await write((writer) => writer.addPrincipalToAce('/buckets/a/groups/h', 'write', 'zoe'));
+    expect(await storedGrants()).toEqual(await expectedGrants());
   });
 });
