@@ -103,6 +103,16 @@ describe('limits on failed logins', () => {
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
   });
 
+  it('An address is the same with every port that a proxy adds to it.', async () => {
+    for (const address of ['192.0.2.1', '[2001:db8::1]']) {
+      const service = await startAccounts({ settings: strict });
+      for (const n of [1, 2, 3, 4, 5])
+        expect(await logIn(service, `nobody${n}`, 'x', `${address}:${50_000 + n}`)).toBe(401);
+      expect(await logIn(service, 'nobody6', 'x', `${address}:50006`)).toBe(429);
+      expect(await logIn(service, 'nobody7', 'x', address)).toBe(429);
+    }
+  });
+
   it('A header about the address counts only from trusted proxies.', async () => {
     const service = await startAccounts({ settings: { ...strict, trusted_proxies: '' } });
     for (const n of [1, 2, 3, 4, 5]) expect(await logIn(service, `nobody${n}`, 'x', `192.0.2.${n}`)).toBe(401);
