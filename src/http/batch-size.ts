@@ -66,14 +66,16 @@ export class BatchSize implements MemoryAccount {
   }
 
   /**
-   * Reserves room for the defaults in all entries, before anything is locked.
+   * Reserves room for the defaults in all entries, and for answers that show them, before anything is locked. Batches that
+   * had room for their entries alone could keep each other from finishing.
    *
    * @throws ServiceError requestTooLarge, or overloaded, also by rejection
    */
   takeEntries(defaultsBytes: number): Promise<void> | undefined {
     if (defaultsBytes <= smallBytes) return undefined;
     this.#ofEntries = defaultsBytes * expansionOfEntry;
-    return this.#request.memory?.reserve(this.#ofEntries);
+    this.#reserved = defaultsBytes;
+    return this.#request.memory?.reserve(this.#besides);
   }
 
   /**
