@@ -161,8 +161,8 @@ export const mutants = [
   {
     name: 'a page begins with the last object of the page before',
     file: 'src/engine/verbs/list.ts',
-    find: 'const last = entries.at(-1);',
-    replace: 'const last = entries.at(-2) ?? entries.at(-1);',
+    find: 'const last = more ? entries.at(-1) : undefined;',
+    replace: 'const last = more ? (entries.at(-2) ?? entries.at(-1)) : undefined;',
     backend: 'memory',
   },
 
