@@ -15,7 +15,7 @@ export interface Access {
 
 /** The same, with what is remembered of committed state. */
 export interface CommittedAccess extends Access {
-  run<T>(operation: (connection: Connection, memory: Memory) => T): Promise<T>;
+  run<T>(operation: (connection: Connection, memory: Memory) => T | Promise<T>): Promise<T>;
   /** Without memory once it has yielded. */
   read<T>(read: (connection: Connection, memory: Memory | undefined) => Steps<T>): Promise<T>;
 }

@@ -8,8 +8,11 @@ import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
 import { findList, type StoredListRow } from './lists.ts';
 import type { Memory } from './memory.ts';
-import { readCount, readObject, readPage, SqliteStorageReader } from './storage-reader.ts';
-import type { Steps } from '../../base/steps.ts';
+import { readCount, readObject, readPage, readShortObject, SqliteStorageReader } from './storage-reader.ts';
+import { pause, type Steps } from '../../base/steps.ts';
+
+/** Texts of objects up to this size are read as soon as they are asked for. */
+const mostBytesAtOnce = 262_144;
 
 export class CommittedStorageReader extends SqliteStorageReader {
   protected override readonly access: CommittedAccess;
@@ -20,6 +23,24 @@ export class CommittedStorageReader extends SqliteStorageReader {
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    return this.access.run((connection, memory) => {
+      let isLong = false;
+      const object = memory.object(list, id, () => {
+        const read = readShortObject(connection, list, id, mostBytesAtOnce);
+        if (read !== 'long') return read;
+        isLong = true;
+        return undefined;
+      });
+      return isLong ? this.#getLong(list, id) : object;
+    });
+  }
+
+  /**
+   * Reads a long text in a turn of the event loop of its own. What the request does with it begins before the next one is
+   * read, so that of many requests at once all but one wait for memory without a text.
+   */
+  async #getLong(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    await pause('normal');
     return this.access.run((connection, memory) => memory.object(list, id, () => readObject(connection, list, id)));
   }
 

@@ -7,6 +7,7 @@ import { liveCondition, tombstoneCondition } from './filter-sql.ts';
 import type { Condition } from './filter-terms.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ListRow } from './lists.ts';
+import { isLong } from './schema.ts';
 import { splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
 /** Index entries that most walks look at without a pause. */
@@ -110,7 +111,8 @@ export function* walkWindows(
   const { ids, range } = selection;
   if (range.low > range.high || selection.tables.length === 0) return;
   if (ids !== undefined) {
-    yield* walkIds(selection, ids, visit);
+    const holdsLong = findLong(connection, selection, range, 'descending') !== undefined;
+    yield* walkIds(selection, ids, holdsLong ? 1 : mostRows, visit);
     return;
   }
   const descending = direction === 'descending';
@@ -119,35 +121,60 @@ export function* walkWindows(
   let rows = isHopeful ? firstRows : firstRowsOfMany;
   let hopeful = isHopeful ? hopefulRows : 0;
   const hopefulUntil = performance.now() + hopefulMs;
+  let long = findLong(connection, selection, rest, direction);
   while (rest.low <= rest.high) {
     if (hopeful > 0 && performance.now() < hopefulUntil) rows = Math.min(rows, hopeful);
     else yield;
     hopeful -= rows;
     const startedAt = performance.now();
-    const edge = findEdge(connection, selection, rest, direction, rows);
+    const far = findEdge(connection, selection, rest, direction, rows);
+    const endsAtLong = long !== undefined && (far === undefined || (descending ? long >= far : long <= far));
+    const edge = endsAtLong ? long : far;
     if (edge === undefined) {
       visit({ range: rest, ids });
       return;
     }
     if (visit({ range: descending ? { ...rest, low: edge } : { ...rest, high: edge }, ids })) return;
     rest = descending ? { ...rest, high: edge - 1 } : { ...rest, low: edge + 1 };
-    rows = nextRows(rows, performance.now() - startedAt);
+    if (endsAtLong) {
+      hopeful = 0;
+      long = findLong(connection, selection, rest, direction);
+    } else rows = nextRows(rows, performance.now() - startedAt);
   }
 }
 
+/**
+ * The timestamp of the first long object of a range: where one window held several, nobody else would be served meanwhile,
+ * whatever the rows before them have taken.
+ */
+function findLong(
+  connection: Connection,
+  { list, tables }: CompiledSelection,
+  { low, high }: TimestampRange,
+  direction: 'ascending' | 'descending',
+): number | undefined {
+  if (!tables.some(({ table }) => table === 'objects')) return undefined;
+  const order = direction === 'descending' ? 'DESC' : 'ASC';
+  const sql = `SELECT e.last_modified FROM objects e WHERE e.list = ? AND ${isLong} AND e.last_modified BETWEEN ? AND ?
+    ORDER BY e.last_modified ${order} LIMIT 1`;
+  return connection.get<[number]>(sql, list, low, high)?.[0];
+}
+
+/** @param atOnce most ids of one window */
 function* walkIds(
   { range }: CompiledSelection,
   ids: readonly string[],
+  atOnce: number,
   visit: (window: Window) => boolean,
 ): Steps<void> {
-  let rows = firstRows;
-  const hopefulUntil = ids.length <= windowRows ? performance.now() + hopefulMs : 0;
+  let rows = Math.min(firstRows, atOnce);
+  const hopefulUntil = ids.length <= windowRows && atOnce > 1 ? performance.now() + hopefulMs : 0;
   for (let start = 0; start < ids.length;) {
     if (performance.now() >= hopefulUntil) yield;
     const startedAt = performance.now();
     if (visit({ range, ids: ids.slice(start, start + rows) })) return;
     start += rows;
-    rows = nextRows(rows, performance.now() - startedAt);
+    rows = Math.min(nextRows(rows, performance.now() - startedAt), atOnce);
   }
 }
 

@@ -63,15 +63,30 @@ export class SqliteStorageReader implements StorageReader {
 }
 
 /** The live object, `undefined` when there is none. */
-export function readObject(connection: Connection, { kind, parent }: ListKey, id: string): StoredObject | undefined {
-  const row = connection.get<[number, string]>(
-    `SELECT o.last_modified, o.data FROM lists l CROSS JOIN objects o
+export function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
+  const object = readShortObject(connection, list, id, noLimit);
+  return object === 'long' ? undefined : object;
+}
+
+const noLimit = Number.MAX_SAFE_INTEGER;
+
+/** The live object, unless its text has more bytes. */
+export function readShortObject(
+  connection: Connection,
+  { kind, parent }: ListKey,
+  id: string,
+  mostBytes: number,
+): StoredObject | 'long' | undefined {
+  const row = connection.get<[number, string | null]>(
+    `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= ? THEN o.data END FROM lists l CROSS JOIN objects o
     WHERE l.kind = ? AND l.parent = ? AND o.list = l.list AND o.id = ?`,
+    mostBytes,
     kind,
     parent,
     id,
   );
-  return row === undefined ? undefined : new StoredObject(id, row[0], row[1]);
+  if (row === undefined) return undefined;
+  return row[1] === null ? 'long' : new StoredObject(id, row[0], row[1]);
 }
 
 /** One page of a list that may not be there. */

@@ -8,7 +8,13 @@ import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/bus
 import { isJsonObject, JsonSyntaxError, parseJson, type JsonLimits, type JsonObject } from '../../base/json.ts';
 import { BackendError } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
-import { mediaType, type RequestBody, type RequestHeaders } from '../../engine/exchange.ts';
+import {
+  mediaType,
+  type MemoryAccount,
+  type RequestBody,
+  type RequestHeaders,
+  type ServiceRequest,
+} from '../../engine/exchange.ts';
 import { cleanFilename } from './file-name.ts';
 import { spool, type SpooledFile } from './spool.ts';
 
@@ -26,6 +32,20 @@ export interface FormLimits {
   readonly json: JsonLimits;
 }
 
+interface FormRoom extends FormLimits {
+  /** Where what the form holds besides its file is reserved. */
+  readonly memory: MemoryAccount | undefined;
+}
+
+/** Fields up to this size need no reservation. */
+const smallBytes = 65_536;
+/** The first reservation is for so many bytes. */
+const mediumBytes = 1_048_576;
+/** What a byte of a field takes: its text, pieces of it, and texts of the record. */
+const bytesPerByte = 8;
+/** What a JSON value of a field takes; each has two bytes at least, with what separates it from the next. */
+const bytesPerValue = 220;
+
 /** A form has three parts; a few more are read to tell what is wrong with them. */
 const maxParts = 10;
 const maxHeaderBytes = 16_384;
@@ -41,16 +61,16 @@ const read = new WeakMap<RequestBody, Promise<Form>>();
  * The form in the body of a request, which is read once, however often this is called. Its file is there until the request
  * is answered for good.
  *
- * @throws ServiceError invalidParameters, invalidPostedData, requestTooLarge, badRequest
+ * @throws ServiceError invalidParameters, invalidPostedData, requestTooLarge, badRequest, overloaded
  */
 export function readForm(
-  { body, headers }: { readonly body: RequestBody; readonly headers: RequestHeaders },
+  { body, headers, memory }: Pick<ServiceRequest, 'body' | 'headers' | 'memory'>,
   folder: () => Promise<string>,
   limits: FormLimits,
 ): Promise<Form> {
   let form = read.get(body);
   if (form === undefined) {
-    form = parseForm(body, headers, folder, limits);
+    form = parseForm(body, headers, folder, { ...limits, memory });
     read.set(body, form);
   }
   return form;
@@ -60,7 +80,7 @@ async function parseForm(
   body: RequestBody,
   headers: RequestHeaders,
   folder: () => Promise<string>,
-  limits: FormLimits,
+  limits: FormRoom,
 ): Promise<Form> {
   const { 'content-type': type = '' } = headers;
   const { stream } = body;
@@ -126,7 +146,7 @@ interface ArrivingFile {
 class Parts {
   readonly #parser: BusboyInstance;
   readonly #path: string;
-  readonly #limits: FormLimits;
+  readonly #limits: FormRoom;
   readonly #fields = new Map<string, JsonObject>();
   /** What is wrong with the form, as soon as something is. */
   #failure: unknown;
@@ -134,8 +154,10 @@ class Parts {
   #file: ArrivingFile | undefined;
   #spooled: SpooledFile | undefined;
   #fileBytes = 0;
+  /** Bytes besides the file for which there is room. */
+  #roomBytes = smallBytes;
 
-  constructor(parser: BusboyInstance, path: string, limits: FormLimits) {
+  constructor(parser: BusboyInstance, path: string, limits: FormRoom) {
     this.#parser = parser;
     this.#path = path;
     this.#limits = limits;
@@ -160,14 +182,22 @@ class Parts {
       const next = await this.#unlessBroken(source.next());
       if (next.done === true) break;
       received += next.value.length;
-      if (received - this.#fileBytes > 3 * this.#limits.otherBytes + slackBytes) {
-        throw new ServiceError('requestTooLarge');
-      }
+      const besides = received - this.#fileBytes;
+      if (besides > 3 * this.#limits.otherBytes + slackBytes) throw new ServiceError('requestTooLarge');
+      if (besides > this.#roomBytes) await this.#reserve(besides);
       await this.#unlessBroken(this.#write(next.value));
     }
     this.#parser.end();
     await this.#unlessBroken(finished);
     if (this.#file !== undefined) this.#spooled = await this.#unlessBroken(this.#file.spooled);
+  }
+
+  /** Makes room for many more bytes: forms that wait for more while they hold something could block each other. */
+  async #reserve(bytes: number): Promise<void> {
+    const { memory, json } = this.#limits;
+    this.#roomBytes = bytes <= mediumBytes ? mediumBytes : 8 * bytes;
+    const values = Math.min(this.#roomBytes / 2, json.maxValues);
+    await memory?.reserve(this.#roomBytes * bytesPerByte + values * bytesPerValue);
   }
 
   /** When nothing is written to the temporary place any more. */

@@ -276,6 +276,35 @@ describe('selections of large objects', () => {
   }, 30_000);
 });
 
+describe('selections of long objects among short ones', () => {
+  const text = 'x'.repeat(300_000);
+  const ids = Array.from({ length: 120 }, (_, n) => `id${n}`);
+  const isLong = (n: number): boolean => n >= 100 && n < 106;
+  const nothing: readonly Filter[] = [{ operator: 'gt', field: parseField('n'), value: 1000 }];
+  const byNumber: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byId];
+
+  it.each<[string, PageQuery, number]>([
+    ['of a filter', { filters: nothing, sort: byTime, limit: 100 }, 0],
+    ['of a filter on some ids', { filters: nothing, sort: byTime, limit: 100, ids }, 0],
+    ['of a filter on numbers that are not plain', { filters: nothing, sort: byId, limit: 100 }, 0],
+    ['of an order', { filters: [], sort: byNumber, limit: 3 }, 3],
+  ])('pause after each of them for a page %s', async (_, query, found) => {
+    const test = await openTestDatabase();
+    const own = ids.map((__, n) => ({
+      own: { n, exact: new ExactNumber('1.0'), text: isLong(n) ? text : '' },
+      gone: false,
+    }));
+    await fill(test, records, own);
+    const connection = openConnection(test.path);
+    const steps = selectPage(connection, findList(connection, records)!, query, false);
+    let pauses = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) pauses++;
+    expect(step.value.entries).toHaveLength(found);
+    expect(pauses).toBeGreaterThanOrEqual(6);
+  });
+});
+
 /** Values of every type, numbers among them that SQLite reads or rounds differently, and their close neighbours. */
 const pool: readonly JsonValue[] = [
   [null, true, false, 0, 1, -1, 2, 10, 0.3, 0.5, 1.5, 100, 1e15],
