@@ -34,7 +34,8 @@ let memory: Backends;
 let redis: Backends;
 
 beforeAll(async () => {
-  cluster = await RedisCluster.start({ options: ['--appendonly', 'yes'] });
+  // With `everysec` a server on a busy disk answers before it writes to its log, and nodes are killed here.
+  cluster = await RedisCluster.start({ options: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   outside = openInspector(cluster.nodes[0]!.url);
   outside.on('error', () => {});
   const clock = createTestClock();
