@@ -18,7 +18,13 @@ import { LoneWrites } from './lone-writes.ts';
 import { Memory } from './memory.ts';
 import { takeProcessLock } from './process-lock.ts';
 import { Reaper } from './reaper.ts';
-import { applyNextMigration, databaseMigrations, pendingMigrations, requireKnownSchema } from './schema.ts';
+import {
+  applyNextMigration,
+  databaseMigrations,
+  pendingMigrations,
+  readSchemaVersion,
+  requireKnownSchema,
+} from './schema.ts';
 import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
 
@@ -110,7 +116,7 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
     const thread = new CheckpointThread(path, synchronous);
     const checkpoints = new Checkpoints({ thread, writer, queue, snapshots, frames: options.checkpointFrames });
     const parts = { path, clock, writer, log, snapshots, queue, checkpoints, damage };
-    return createDatabase(parts, { isFixed, unlock });
+    return createDatabase(parts, { isFixed, isReadonly: options.isReadonly ?? false, unlock });
   } catch (error) {
     writer.close();
     throw error;
@@ -139,7 +145,11 @@ interface Parts {
 
 function createDatabase(
   { path, clock, writer, log, snapshots, queue, checkpoints, damage }: Parts,
-  { isFixed, unlock }: { readonly isFixed: boolean; readonly unlock: () => void },
+  {
+    isFixed,
+    isReadonly,
+    unlock,
+  }: { readonly isFixed: boolean; readonly isReadonly: boolean; readonly unlock: () => void },
 ): SqliteDatabase {
   const reaper = new Reaper(queue, checkpoints);
   const loneWrites = new LoneWrites(queue, clock);
@@ -197,6 +207,10 @@ function createDatabase(
     clock,
     begin: ({ userId } = {}) => queue.begin({ userId }),
     writeAlone: (write) => loneWrites.write(write),
+    /** A reader changes no file of an older version, which another process may be serving. */
+    get needsMigration() {
+      return isReadonly && readSchemaVersion(writer) > 0;
+    },
     poolState: () => queue.state,
     findDamage: () => damage.found,
     checkIntegrity: async () => snapshots.run('storage', findFaults),

@@ -34,6 +34,7 @@ let memory: Backends;
 let redis: Backends;
 
 beforeAll(async () => {
+  // With `everysec` a server on a busy disk answers before it writes to its log, and nodes are killed here.
   cluster = await RedisCluster.start({ options: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   outside = openInspector(cluster.nodes[0]!.url);
   outside.on('error', () => {});

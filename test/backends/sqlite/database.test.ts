@@ -2,6 +2,7 @@ import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createService } from '../../../src/app/service.ts';
 import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
 import { LogFile } from '../../../src/backends/sqlite/log-file.ts';
 import {
@@ -13,9 +14,14 @@ import {
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
+import type { Logger } from '../../../src/contracts/logger.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
+import { settingsOf } from '../../../src/settings/load.ts';
 import { createTestClock } from '../../../src/testing/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
+
+const ignore = (): void => undefined;
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function openUnmigrated(path: string): SqliteDatabase {
   const database = openSqliteDatabase({ path, clock: createTestClock(), synchronous: 'OFF' });
@@ -219,6 +225,25 @@ describe('the schema', () => {
       { ...records, timestamp: 9, horizon: 0, live: 1, dead: 1 },
     ]);
     expect((await storage.reader.get(records, 'a'))?.text).toBe('{"n":1}');
+  });
+
+  it('of the first version is left to others by a service that is readonly', async () => {
+    const path = await temporaryPath();
+    const connection = openConnection(path);
+    connection.exec(`${databaseMigrations[0]!.sql}; PRAGMA user_version = 1`);
+    const place = {
+      storage_backend: 'sqlite',
+      permission_backend: 'sqlite',
+      storage_url: path,
+      permission_url: path,
+      userid_hmac_secret: 'a secret that is long enough for tests',
+    };
+    const settings = settingsOf({ ...place, readonly: 'true' });
+    await expect(createService({ settings, logger: silent })).rejects.toThrow(/run `coffer migrate`/);
+    expect(readSchemaVersion(connection)).toBe(1);
+    await (await createService({ settings: settingsOf(place), logger: silent })).close();
+    await (await createService({ settings, logger: silent })).close();
+    expect(readSchemaVersion(connection)).toBe(2);
   });
 
   it('that is missing is named in the error, with the command that creates it', async () => {
