@@ -236,6 +236,21 @@ export async function openStores(settings: Settings, clock: Clock): Promise<Open
   return closingOnFailure(opener, () => openWith(opener, settings));
 }
 
+/** Creates what security state needs where the settings keep it, so that a service can start there. */
+export async function createSecurityState(settings: Settings, clock: Clock): Promise<void> {
+  const opener = new BackendOpener(settings, clock);
+  try {
+    const state = await opener.openSecurityState();
+    try {
+      await state.initializeSchema({ dryRun: false });
+    } finally {
+      await state.close();
+    }
+  } finally {
+    for (const database of await opener.databases()) await database.close();
+  }
+}
+
 async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>): Promise<T> {
   try {
     return await open();

@@ -1,5 +1,4 @@
 // Accounts from the command line.
-import { verifiedKey } from '../plugins/accounts/account-cache.ts';
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
 import { hashPassword, isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -28,7 +27,6 @@ export async function createUser(settings: Settings, { username, password }: New
     await write(backends, (writer) => replaceAccount(writer, username, hash));
     const secret = settings.get('userid_hmac_secret');
     const ttlSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
-    await backends.cache.delete(verifiedKey(secret, username));
     await new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds).revoke(username);
   });
 }

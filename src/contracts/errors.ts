@@ -83,14 +83,15 @@ export class TransactionConflict extends BackendError {
 }
 
 /**
- * A text that no backend can store: it holds a null character or a lone surrogate. 400 on the wire. A method that would
+ * A text that cannot be stored: it holds a null character or a lone surrogate, which no backend takes, or the database
+ * cannot index a text of its length. 400 on the wire. A method that would
  * store such a text, in whichever argument, throws this, at the latest when the unit of work commits. Every other method
  * throws this or finds nothing; none ever takes it for another text. A cache may store such a key instead, apart from all
  * others.
  */
 export class UnstorableText extends BackendError {
-  constructor(options?: ErrorOptions) {
-    super('null characters and lone surrogates cannot be stored', options);
+  constructor(options?: ErrorOptions, message = 'null characters and lone surrogates cannot be stored') {
+    super(message, options);
   }
 }
 

@@ -134,6 +134,8 @@ export interface ErrorOptions {
   readonly message?: string | undefined;
   /** Issues of validation errors, or an object such as `{id, resource_name}`; kept as JSON on the wire. */
   readonly details?: unknown;
+  /** JSON text of the details, where they come from storage, instead of a value. */
+  readonly detailsText?: string | undefined;
   /** Response headers the error brings along. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   readonly cause?: unknown;
@@ -143,6 +145,7 @@ export interface ErrorOptions {
 export class ServiceError extends Error {
   readonly key: ErrorKey;
   readonly details: unknown;
+  readonly detailsText: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** What clients read; `undefined` when there is nothing to say. */
   readonly publicMessage: string | undefined;
@@ -154,6 +157,7 @@ export class ServiceError extends Error {
     this.key = key;
     this.publicMessage = options.message ?? row.message;
     this.details = options.details;
+    this.detailsText = options.detailsText;
     this.headers = options.headers ?? {};
   }
 

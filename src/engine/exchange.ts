@@ -40,6 +40,33 @@ export interface MemoryAccount {
    * @throws ServiceError overloaded
    */
   reserveNow(bytes: number): void;
+  /**
+   * Reserves for stored text that was found to be large.
+   *
+   * @throws MemoryAwaited when that is not possible at once; ServiceError requestTooLarge
+   */
+  admit(bytes: number): void;
+  /**
+   * Counts characters of stored text that a request reads or rewrites; entries of a batch have a limit together.
+   *
+   * @throws ServiceError requestTooLarge
+   */
+  takeStored(chars: number): void;
+}
+
+/**
+ * The request needs memory that others hold. Its work is undone and dropped, and it is run again as a whole when so much is
+ * reserved: what it has read so far would take memory while it waits.
+ */
+export class MemoryAwaited extends Error {
+  /** Resolves when the memory is reserved; rejects with a ServiceError. */
+  readonly reserve: () => Promise<void> | undefined;
+
+  constructor(reserve: MemoryAwaited['reserve']) {
+    super('the request waits for memory');
+    this.name = 'MemoryAwaited';
+    this.reserve = reserve;
+  }
 }
 
 export interface ServiceResponse {

@@ -3,7 +3,7 @@
 // docs/reference/http-api/preconditions.md.
 import { ServiceError } from '../core/errors.ts';
 import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/preconditions.ts';
-import { entryValue, type StoredObject } from '../core/objects/stored.ts';
+import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { LockedState } from '../contracts/storage.ts';
 import type { Context } from './context.ts';
 import { timestampHeaders } from './respond.ts';
@@ -63,7 +63,8 @@ export function requireWritable(preconditions: Preconditions, state: LockedState
 export function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
   const options = {
     headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
-    details: object === undefined ? undefined : { existing: entryValue(object) },
+    // As it is stored: parsing it could take long.
+    detailsText: object === undefined ? undefined : `{"existing":${formatEntry(object)}}`,
   };
   return new ServiceError('preconditionFailed', options);
 }

@@ -2,7 +2,7 @@
 // many times its own size.
 import type { JsonValue } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { ServiceRequest } from '../engine/exchange.ts';
+import type { MemoryAccount, ServiceRequest } from '../engine/exchange.ts';
 
 export interface BatchSizeOptions {
   readonly maxBytes: number;
@@ -49,13 +49,16 @@ export function jsonWeight(value: JsonValue, most: number): number {
   return weight;
 }
 
-/** What the entries and answers of one batch take, reserved as it becomes known. */
-export class BatchSize {
+/** What the entries and answers of one batch take, reserved as it becomes known. It is the account of each entry. */
+export class BatchSize implements MemoryAccount {
   readonly #maxBytes: number;
   readonly #request: ServiceRequest;
   #ofEntries = 0;
   #ofAnswers = 0;
+  #ofStored = 0;
+  /** Reserved for answers. */
   #reserved = 0;
+  #refusal: ServiceError | undefined;
 
   constructor({ maxBytes }: BatchSizeOptions, request: ServiceRequest) {
     this.#maxBytes = maxBytes;
@@ -63,14 +66,16 @@ export class BatchSize {
   }
 
   /**
-   * Reserves room for the defaults in all entries, before anything is locked.
+   * Reserves room for the defaults in all entries, and for answers that show them, before anything is locked. Batches that
+   * had room for their entries alone could keep each other from finishing.
    *
    * @throws ServiceError requestTooLarge, or overloaded, also by rejection
    */
   takeEntries(defaultsBytes: number): Promise<void> | undefined {
     if (defaultsBytes <= smallBytes) return undefined;
     this.#ofEntries = defaultsBytes * expansionOfEntry;
-    return this.#request.memory?.reserve(this.#ofEntries);
+    this.#reserved = defaultsBytes;
+    return this.#request.memory?.reserve(this.#besides);
   }
 
   /**
@@ -86,6 +91,43 @@ export class BatchSize {
     }
     if (this.#ofAnswers <= Math.max(smallBytes, this.#reserved)) return;
     this.#reserved = this.#ofAnswers + answerStepBytes;
-    this.#request.memory?.reserveNow(this.#ofEntries + this.#reserved * expansionOfAnswer);
+    this.#request.memory?.reserveNow(this.#besides);
+  }
+
+  /**
+   * Counts stored text that an entry reads or rewrites, however little of it the entry sends or is answered: the locks of a
+   * batch are held until its last entry is done.
+   *
+   * @throws ServiceError requestTooLarge
+   */
+  takeStored(chars: number): void {
+    this.#ofStored += chars;
+    if (this.#ofStored <= this.#maxBytes) return;
+    const message = `The objects that the entries of the batch read and change are larger than ${this.#maxBytes} bytes together.`;
+    this.#refusal = new ServiceError('requestTooLarge', { message });
+    throw this.#refusal;
+  }
+
+  /** @throws ServiceError requestTooLarge: what an entry was refused for ends the batch */
+  requireFittingStored(): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
+  }
+
+  /** @throws MemoryAwaited: the batch is run again as a whole */
+  admit(bytes: number): void {
+    this.#request.memory?.admit(this.#besides + bytes);
+  }
+
+  reserve(bytes: number): Promise<void> | undefined {
+    return this.#request.memory?.reserve(this.#besides + bytes);
+  }
+
+  /** @throws ServiceError requestTooLarge or overloaded */
+  reserveNow(bytes: number): void {
+    this.#request.memory?.reserveNow(this.#besides + bytes);
+  }
+
+  get #besides(): number {
+    return this.#ofEntries + this.#reserved * expansionOfAnswer;
   }
 }

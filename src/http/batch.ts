@@ -1,12 +1,14 @@
 // `POST /batch`: several requests in one unit of work, each through the same dispatch as if it had come alone.
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { pause } from '../base/steps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import {
   mediaType,
   RequestBody,
+  type MemoryAccount,
   type RequestHeaders,
   type ResponseHeaders,
   type ServiceRequest,
@@ -39,6 +41,9 @@ interface ParsedBatch {
   readonly defaultsBytes: number;
 }
 
+/** Entries are done in one turn of the event loop for so long: backends of this process answer without a turn of it. */
+const mostMsOfTurn = 5;
+
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
 const entryKeys: readonly string[] = ['method', 'path', 'headers', 'body'];
 const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json-patch+json'];
@@ -64,10 +69,15 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const { entries, defaultsBytes } = parseBatch(context.request.body, options);
   const room = size.takeEntries(defaultsBytes);
   if (room !== undefined) await room;
-  const requests = entries.map((entry) => entryRequest(context.request, outer, entry));
+  const requests = entries.map((entry) => entryRequest(context.request, outer, entry, size));
   context.session.expectSeveral();
   await context.authenticate(requests);
+  let turnedAt = performance.now();
   for (const first of requests) {
+    if (performance.now() - turnedAt > mostMsOfTurn) {
+      await pause('urgent');
+      turnedAt = performance.now();
+    }
     let request = first;
     let response = await context.dispatch(request);
     const target = findOwnTarget(request, response);
@@ -77,16 +87,17 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
     }
     if (response.status >= 500) return response;
     const { body } = response;
-    if (typeof body !== 'string') {
-      context.session.doom();
-      throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
-    }
-    // Whatever this throws ends the batch with a status that is not kept, or dooms it.
+    // Whatever these throw ends the batch with a status that is not kept, or dooms it.
     try {
-      size.takeAnswer(body.length);
+      size.requireFittingStored();
+      if (typeof body === 'string') size.takeAnswer(body.length);
     } catch (error) {
       context.session.doom();
       throw error;
+    }
+    if (typeof body !== 'string') {
+      context.session.doom();
+      throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
     }
     parts.push(formatEntryResponse(request, response, body));
   }
@@ -251,7 +262,12 @@ function outerHeaders(headers: RequestHeaders): OuterHeaders {
   return { withBody: { ...withoutBody, 'content-type': jsonType }, withoutBody };
 }
 
-function entryRequest(request: ServiceRequest, outer: OuterHeaders, entry: Entry): ServiceRequest {
+function entryRequest(
+  request: ServiceRequest,
+  outer: OuterHeaders,
+  entry: Entry,
+  memory: MemoryAccount,
+): ServiceRequest {
   const body = entry.body === undefined ? RequestBody.none : RequestBody.ofValue(entry.body);
   const inherited = entry.body === undefined ? outer.withoutBody : outer.withBody;
   const headers = entry.headers === undefined ? inherited : mergeHeaders(inherited, entry.headers, entry.body);
@@ -259,8 +275,8 @@ function entryRequest(request: ServiceRequest, outer: OuterHeaders, entry: Entry
   const { method, target } = entry;
   // Written out, for each entry comes through here: spreads take many times longer.
   return clientAddress === undefined
-    ? { method, target, headers, body, origin, id }
-    : { method, target, headers, body, origin, clientAddress, id };
+    ? { method, target, headers, body, origin, id, memory }
+    : { method, target, headers, body, origin, clientAddress, id, memory };
 }
 
 function mergeHeaders(

@@ -7,7 +7,7 @@ import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
-import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import { MemoryAwaited, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Session } from '../engine/session.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
@@ -94,7 +94,7 @@ export class Dispatcher {
       response = await this.#handle(request, target, found, outer);
     } catch (error) {
       // The outer request is run again as a whole.
-      if (error instanceof TransactionConflict) throw error;
+      if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
       response = errorResponse(error, request.id, errors, logger);
       // What a backend refused halfway is undone as a whole.
       if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();

@@ -45,7 +45,10 @@ export function errorResponse(
   const headers: Record<string, string | readonly string[]> = { ...known.headers };
   if (status === 503 || status === 409) headers['Retry-After'] = String(options.retryAfterSeconds);
   if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;
-  return { status, headers, body: formatJson(body), errno: row.errno };
+  const text = formatJson(body);
+  const { detailsText } = known;
+  const whole = detailsText === undefined ? text : `${text.slice(0, -1)},"details":${detailsText}}`;
+  return { status, headers, body: whole, errno: row.errno };
 }
 
 function asServiceError(error: unknown): ServiceError {

@@ -63,10 +63,16 @@ export function clientAddress({ socket, headers }: IncomingMessage, isTrusted: I
   for (const next of passedOn.toReversed()) {
     const trimmed = next.trim();
     if (trimmed === '') continue;
-    address = trimmed;
+    address = withoutPort(trimmed);
     if (!isTrusted(address)) break;
   }
   return address;
+}
+
+/** Some proxies add the port. Each connection has another one, so that with it no two requests would come from one address. */
+function withoutPort(text: string): string {
+  const address = /^(?:\[([\w:.%]+)\]|([\d.]+))(?::\d+)?$/i.exec(text);
+  return address?.[1] ?? address?.[2] ?? text;
 }
 
 /**

@@ -188,7 +188,10 @@ export class MemoryBudget {
   }
 }
 
-/** What one request holds. To be released whatever becomes of the request. */
+/**
+ * What one request holds, in whole bytes: sums of fractions do not come back to 0, and a reservation of all there is would
+ * never be free again. To be released whatever becomes of the request.
+ */
 export class Reservation {
   readonly #budget: MemoryBudget;
   readonly requester: Requester;
@@ -208,8 +211,9 @@ export class Reservation {
    * @throws MemoryRefused at once, or by rejection after the wait
    */
   grow(bytes: number): Promise<void> | undefined {
-    if (bytes <= this.bytes) return undefined;
-    return this.#budget.grow(this, bytes)?.then(() => {
+    const whole = Math.ceil(bytes);
+    if (whole <= this.bytes) return undefined;
+    return this.#budget.grow(this, whole)?.then(() => {
       // The client may have gone while the request waited.
       if (this.#isReleased) this.#budget.set(this, 0);
     });
@@ -217,12 +221,13 @@ export class Reservation {
 
   /** Grows to a size if that is possible at once. */
   tryGrow(bytes: number): boolean {
-    return bytes <= this.bytes || this.#budget.tryGrow(this, bytes);
+    const whole = Math.ceil(bytes);
+    return whole <= this.bytes || this.#budget.tryGrow(this, whole);
   }
 
   /** Takes this size, larger or smaller, whatever is free: for memory that is in use already. */
   force(bytes: number): void {
-    if (!this.#isReleased) this.#budget.set(this, bytes);
+    if (!this.#isReleased) this.#budget.set(this, Math.ceil(bytes));
   }
 
   /** Gives everything back, now and for good. */

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { ServiceError } from '../core/errors.ts';
-import type { MemoryAccount } from '../engine/exchange.ts';
+import { MemoryAwaited, type MemoryAccount } from '../engine/exchange.ts';
 import { addressGroup } from './address-group.ts';
 import { AnswerSizes } from './answer-sizes.ts';
 import { clientAddress, type IsTrusted } from './forwarded.ts';
@@ -57,8 +57,8 @@ export class RequestMemory {
 
   constructor({ budgetBytes, maxWaitMs, maxWaiting, isTrusted, onExhausted }: RequestMemoryOptions) {
     const total = budgetBytes === 0 ? derivedBudgetBytes() : budgetBytes;
-    const ofReceiving = total * partOfReceiving;
-    const ofSmall = total * partOfSmall;
+    const ofReceiving = Math.floor(total * partOfReceiving);
+    const ofSmall = Math.floor(total * partOfSmall);
     const limits = { maxWaitMs, maxWaiting, onExhausted };
     this.receiving = new MemoryBudget({ ...limits, totalBytes: ofReceiving });
     this.working = new MemoryBudget({ ...limits, totalBytes: total - ofReceiving - ofSmall });
@@ -156,6 +156,20 @@ export class RequestAccount implements MemoryAccount {
     if (all > this.#memory.working.totalBytes) throw tooLarge();
     if (!this.#ofWork().tryGrow(all)) throw exhausted();
   }
+
+  /**
+   * Reserves room for work on stored text. A single request may use all there is, so that what is stored can be used.
+   *
+   * @throws MemoryAwaited
+   */
+  admit(bytes: number): void {
+    const all = Math.min(this.#ofBody + bytes, this.#memory.working.totalBytes);
+    if (this.#ofWork().tryGrow(all)) return;
+    throw new MemoryAwaited(() => translating(this.#ofWork(), all));
+  }
+
+  /** Stored text is limited in batches alone. */
+  takeStored(): void {}
 
   /** Reserves room for an answer that is known to be large; `undefined` for all others. */
   expectAnswer(target: string): Promise<void> | undefined {

@@ -2,7 +2,7 @@
 // says that it lost a race.
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
-import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Races } from '../engine/races.ts';
 import { Session, type Stores } from '../engine/session.ts';
@@ -62,6 +62,14 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       return { response, userId: identities.userId, note };
     } catch (error) {
       await session.abandon();
+      if (error instanceof MemoryAwaited) {
+        const refusal = await waitForMemory(error);
+        if (refusal !== undefined) {
+          return { response: dispatcher.refuse(request, refusal.error), userId: identities.userId, note };
+        }
+        admission?.rewind();
+        continue;
+      }
       const { attempt } = races;
       if (!races.isLost(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
@@ -70,6 +78,16 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       admission?.rewind();
       await races.pause();
     }
+  }
+}
+
+/** Returns why the memory was refused, if it was. */
+async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await awaited.reserve();
+    return undefined;
+  } catch (error) {
+    return { error };
   }
 }
 

@@ -9,9 +9,6 @@ import { projectRoot } from './source-tree.ts';
 const timeLimit =
   /\bexpect\((?:(?!\bexpect\()[^;])*?\b(?:performance\.now|Date\.now|hrtime(?:\.bigint)?)\(\)[^;]*?\.toBeLess/;
 
-/** Files that still measure. */
-const exempt: readonly string[] = ['test/hostile/large.test.ts'];
-
 function findTimeLimits(text: string): readonly string[] {
   return text.match(new RegExp(timeLimit, 'g')) ?? [];
 }
@@ -26,7 +23,7 @@ describe('tests', () => {
     expect(files.length).toBeGreaterThan(300);
     const own = 'test/architecture/test-times.test.ts';
     const found = files
-      .filter((file) => file !== own && !exempt.includes(file))
+      .filter((file) => file !== own)
       .filter((file) => findTimeLimits(readFileSync(path.join(projectRoot, file), 'utf8')).length > 0);
     expect(found).toEqual([]);
   });

@@ -10,6 +10,14 @@ import { startPostgresql } from './on-postgresql.ts';
 import { startRedis } from './on-redis.ts';
 
 const aborts = 120;
+/** Nothing is out of order here: a machine that is busy makes nobody lose patience. */
+const patience = Object.fromEntries(
+  [
+    ...['STORAGE', 'PERMISSION', 'CACHE'].map((kind) => `SVC_${kind}_POOL_TIMEOUT`),
+    'SVC_POSTGRESQL_STATEMENT_TIMEOUT_SECONDS',
+    'SVC_POSTGRESQL_LOCK_TIMEOUT_SECONDS',
+  ].map((name) => [name, '30']),
+);
 const group = { data: { members: [] } };
 const bucket = '/buckets/b';
 const near = `${bucket}/collections/near/records`;
@@ -24,7 +32,7 @@ describe.each([
 
   beforeAll(async () => {
     place = await open();
-    service = await ServerProcess.start(place.workspace, place.environment);
+    service = await ServerProcess.start(place.workspace, { ...place.environment, ...patience });
     const client = new Client(service.url, 'alice');
     for (const path of [bucket, near.replace('/records', ''), far.replace('/records', '')]) {
       expect((await client.request('PUT', path)).status).toBe(201);
@@ -46,7 +54,7 @@ describe.each([
     // The service ends when everything in flight is done, and no connection is in use.
     expect(await service.stop()).toBe(0);
     expect(service.log.filter(({ Severity }) => Severity <= 3)).toEqual([]);
-    service = await ServerProcess.start(place.workspace, place.environment);
+    service = await ServerProcess.start(place.workspace, { ...place.environment, ...patience });
     const [inNear, inFar] = [await namesIn(service, near), await namesIn(service, far)];
     expect(inNear).toEqual(inFar);
     for (const name of inNear) expect(sent.get(name)).toBe('whole');

@@ -41,6 +41,14 @@ describe('A memory budget', () => {
     expect(budget.usedBytes).toBe(0);
   });
 
+  it('is wholly free again after reservations of parts of bytes.', () => {
+    const budget = new MemoryBudget(limits);
+    const parts = [0.1, 0.2, 0.7, 3.3].map((bytes) => holding(budget, ann, bytes));
+    for (const part of parts) part.release();
+    expect(budget.usedBytes).toBe(0);
+    holding(budget, bob, limits.totalBytes);
+  });
+
   it('refuses for good what is larger than the whole of it.', () => {
     const budget = new MemoryBudget(limits);
     expect(() => budget.open(ann).grow(101)).toThrow(new MemoryRefused('never'));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as ask } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startTestService, type TestService } from '../../src/testing/index.ts';
+import { startTestService, type TestRequest, type TestService } from '../../src/testing/index.ts';
 import { derivedBudgetBytes } from '../../src/http/request-memory.ts';
 
 const list = '/v1/buckets/b/collections/c/records';
@@ -139,6 +139,62 @@ describe('Large requests', () => {
     // The server learns a little later that they have gone.
     for (let n = 0; n < 100 && last.status === 503; n++) last = await service.request('GET', list, { auth: 'ann' });
     expect(last.status).toBe(200);
+  });
+});
+
+/** A service whose memory is nearly used up by a reader who does not read; with three objects in the list. */
+async function startBesideReader(settings: Readonly<Record<string, string>>): Promise<[TestService, Socket]> {
+  const service = await start(settings);
+  for (const id of ['a', 'b', 'c']) {
+    const stored = await service.request('PUT', `${list}/${id}`, { auth: 'ann', body: body(2.9 * megabyte) });
+    expect(stored.status).toBe(201);
+  }
+  const reader = await open(service, [`GET ${list} HTTP/1.1`]);
+  await once(reader, 'data');
+  reader.pause();
+  return [service, reader];
+}
+
+describe('Small requests about large objects', () => {
+  const requests: readonly [string, string, TestRequest][] = [
+    ['PATCH', `${list}/a`, { auth: 'ann', body: { data: { n: 1 } } }],
+    ['PATCH', `${list}/a`, { auth: 'ann', body: { data: { n: 1 } }, headers: { 'Response-Behavior': 'light' } }],
+    ['PUT', `${list}/b`, { auth: 'ann', body: { permissions: {} } }],
+    ['GET', `${list}/c?_fields=id`, { auth: 'ann' }],
+    ['POST', '/v1/batch', { auth: 'ann', body: { requests: [{ path: `${list}/c?_fields=id` }] } }],
+  ];
+
+  it('are refused with 503 while others use the memory.', async () => {
+    const [service, reader] = await startBesideReader(budget);
+    for (const [method, path, request] of requests) {
+      const refused = await service.request(method, path, request);
+      expect([method, refused.status, refused.headers['retry-after']]).toEqual([method, 503, expect.anything()]);
+    }
+    await closed(service, reader);
+    for (const [method, path, request] of requests) {
+      const served = await service.request(method, path, request);
+      expect([method, served.status]).toEqual([method, 200]);
+    }
+  });
+
+  it('wait for memory, and are done once.', async () => {
+    const [service, reader] = await startBesideReader({ ...budget, memory_wait_seconds: '60' });
+    const patches = [1, 2, 3].map((n) => {
+      const add = [{ op: 'add', path: '/data/seen/-', value: n }];
+      const headers = { 'Content-Type': 'application/json-patch+json' };
+      return { method: 'PATCH', path: `${list}/d`, headers, body: add };
+    });
+    const seen = { data: { seen: [], text: 'x'.repeat(100_000) } };
+    const first = { method: 'PUT', path: `${list}/d`, body: seen };
+    const large = { method: 'PATCH', path: `${list}/a`, body: { data: { n: 1 } } };
+    const batch = { auth: 'ann', body: { requests: [first, ...patches, large] } };
+    const waiting = service.request('POST', '/v1/batch', batch);
+    await service.request('GET', '/v1/__lbheartbeat__');
+    await closed(service, reader);
+    const { responses } = (await waiting).body as { responses: readonly { status: number }[] };
+    expect(responses.map(({ status }) => status)).toEqual([201, 200, 200, 200, 200]);
+    const { body: after } = await service.request('GET', `${list}/d?_fields=seen`, { auth: 'ann' });
+    expect(after).toMatchObject({ data: { seen: [1, 2, 3] } });
   });
 });
 

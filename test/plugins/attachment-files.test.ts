@@ -98,6 +98,15 @@ describe('The name of a file', () => {
     expect(storedName({ ...rules, folder: '../{bucket_id}//{collection_id}/{other}' }, odd)).toBe('etc/other/pic.jpg');
   });
 
+  it('has parts that file systems take, and its extension, however long the ids are.', () => {
+    const id = 'x'.repeat(512);
+    const long = { ...rules, pattern: '{rid}-{filename}', folder: '{bucket_id}/{collection_id}' };
+    const ids = { bucket: id, collection: id };
+    const name = storedName(long, { ...parts, recordId: id, ids, filename: 'pic.jpg' });
+    expect(name.split('/').map(({ length }) => length)).toEqual([200, 200, 200]);
+    expect(name).toMatch(/x\.jpg$/);
+  });
+
   it('is always one that stores take, whatever clients and settings say.', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),

@@ -170,6 +170,22 @@ describe('the state of a login', () => {
     expect(scripted.count('/token')).toBe(1);
   });
 
+  it('ends logins from an address that others have used up the security state of.', async () => {
+    const crowded = await startTestService({
+      settings: { ...settings(), security_state_max_entries_per_requester: '10' },
+    });
+    try {
+      const end = async (query: string): Promise<number> => {
+        const { state, cookie } = await beginLogin(crowded);
+        return (await endLogin(crowded, cookie, `${query}&state=${state}`)).status;
+      };
+      for (let n = 0; n < 12; n++) expect(await end('error=access_denied')).toBe(400);
+      expect(await end('code=c')).toBe(307);
+    } finally {
+      await crowded.close();
+    }
+  });
+
   it('sends the answer of the provider on as it came.', async () => {
     const { headers } = await run((state) => `code=c&state=${state}`);
     const sent = decodeURIComponent(headers['location']!.slice(callback.length));

@@ -4,6 +4,8 @@ import { freePort, RedisProcess } from './redis.ts';
 
 const masterCount = 3;
 const slotCount = 16_384;
+/** While the nodes meet: as long they wait before they try anew. */
+const joiningTimeoutMs = 2000;
 
 /** Starts a node; one whose ports somebody else has taken meanwhile ends at once, and is started again on others. */
 async function startNode(options: readonly string[], attempts = 5): Promise<RedisProcess> {
@@ -36,10 +38,10 @@ export class RedisCluster {
 
   /** Starts the nodes and waits until they agree. */
   static async start({ nodeTimeoutMs = 30_000, options: more = [] }: RedisClusterOptions = {}): Promise<RedisCluster> {
-    const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs), ...more];
+    const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(joiningTimeoutMs), ...more];
     const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => startNode(options)));
     const cluster = new RedisCluster(nodes);
-    await cluster.#join();
+    await cluster.#join(nodeTimeoutMs);
     return cluster;
   }
 
@@ -123,7 +125,7 @@ export class RedisCluster {
     await Promise.all(this.nodes.map((node) => node.remove()));
   }
 
-  async #join(): Promise<void> {
+  async #join(nodeTimeoutMs: number): Promise<void> {
     const clients = this.nodes.map(({ url }) => new Redis(url));
     const [first, ...others] = clients;
     try {
@@ -146,6 +148,7 @@ export class RedisCluster {
       for (const replica of clients.slice(masterCount)) {
         while (!(await replica.info('replication')).includes('master_link_status:up')) await replica.ping();
       }
+      await Promise.all(clients.map((client) => client.config('SET', 'cluster-node-timeout', nodeTimeoutMs)));
     } finally {
       for (const client of clients) client.disconnect();
     }

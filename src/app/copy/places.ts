@@ -6,7 +6,7 @@ import { findPostgresqlUrl } from '../../settings/postgresql-url.ts';
 import { findRedisAddress, type RedisAddress } from '../../settings/redis-url.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { findSqliteFile } from '../../settings/sqlite-file.ts';
-import { openStores, type OpenStores } from '../backends.ts';
+import { createSecurityState, openStores, type OpenStores } from '../backends.ts';
 
 /** A copy that cannot be, told to the operator as it is. */
 export class CopyRefused extends Error {}
@@ -107,6 +107,7 @@ export async function openPlace(place: Place, { creates }: { readonly creates: b
     const stores = await openStores(settings, systemClock);
     try {
       await prepare(name, stores, creates);
+      if (creates) await createSecurityState(settings, systemClock);
       return stores;
     } catch (error) {
       await stores.close();

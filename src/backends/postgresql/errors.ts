@@ -37,7 +37,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     '53300',
     { what: 'the server has no connections left', remedy: 'raise its max_connections, or lower storage_pool_size' },
   ],
-  ['54', { what: 'a text is longer than the database can index' }],
+  ['54', { what: 'a limit of the server was exceeded' }],
   ['55', { what: 'the server is not in a state to do this' }],
   [
     '55000',
@@ -124,6 +124,7 @@ export function translateError(error: unknown, backend: BackendName): Error {
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
   if (unstorable.includes(code)) return new UnstorableText({ cause: error });
+  if (code === '54000') return new UnstorableText({ cause: error }, 'a text is longer than the database can index');
   const isMistake = mistakes.includes(code) && !isFarewell(error, code);
   const meaning = isMistake ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
   return meaning === undefined ? error : unavailable(backend, meaning, error);

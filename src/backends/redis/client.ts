@@ -77,27 +77,24 @@ export class RedisClient {
   }
 
   /** A script. On a server, commands sent before are executed before it, and those sent later after it. */
-  async run(
-    backend: BackendName,
-    script: Script,
-    keys: readonly string[],
-    args: readonly Argument[],
-  ): Promise<unknown> {
-    requireStorableArguments(keys);
-    requireStorableArguments(args);
+  run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.#send(backend, () => this.#evaluate(script, keys, args));
   }
 
   /** A script that only reads: it is sent again when the connection breaks under it. */
-  async query(
+  query(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#sendTwice(backend, () => this.#evaluate(script, keys, args));
+  }
+
+  /** As `query`, with keys of any slot: for a server that has them all, and not for a cluster. */
+  queryAnywhere(
     backend: BackendName,
     script: Script,
     keys: readonly string[],
     args: readonly Argument[],
   ): Promise<unknown> {
-    requireStorableArguments(keys);
-    requireStorableArguments(args);
-    return this.#sendTwice(backend, () => this.#evaluate(script, keys, args));
+    if (this.isCluster) throw new Error('a script reaches one slot of a cluster');
+    return this.#sendTwice(backend, () => this.#sendScript(script, keys, args));
   }
 
   /** Deletes every key that starts with the prefix, a few at a time. */
@@ -124,9 +121,15 @@ export class RedisClient {
     }
   }
 
-  /** The text of a script travels once per connection, its hash from then on. */
   async #evaluate(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     requireOneSlot(keys);
+    return this.#sendScript(script, keys, args);
+  }
+
+  /** The text of a script travels once per connection, its hash from then on. */
+  async #sendScript(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    requireStorableArguments(keys);
+    requireStorableArguments(args);
     // As an array, because a call cannot take as many arguments as a large unit of work makes.
     const call = (command: 'EVAL' | 'EVALSHA', text: string): Promise<unknown> =>
       this.#redis.call(command, [text, keys.length, ...keys, ...args]);

@@ -190,7 +190,7 @@ export class ClusterCommit {
   /** @param own slot that verifies and writes in one step, later */
   async #verify(relied: TaggedProgram, own: string | undefined, version: string): Promise<void> {
     const others = relied.tags.filter((tag) => tag !== own);
-    const held = await Promise.all(others.map((tag) => this.#execute(relied.of(tag), version)));
+    const held = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
     if (held.includes(false)) throw new TransactionConflict('another process has changed what the unit relies on');
   }
 
@@ -203,7 +203,7 @@ export class ClusterCommit {
   ): Promise<void> {
     let hasWritten = hasBegun;
     for (const level of levels(writes.tags, cascades.length > 0)) {
-      const done = await Promise.all(
+      const done = await allSettled(
         level.map((tag) => {
           const own = drafts.filter(({ list }) => this.#keys.tag(list.parent) === tag);
           const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
@@ -229,8 +229,21 @@ export class ClusterCommit {
       const operation = [isMember ? 'admit' : 'expel', userId, principal];
       program.add(this.#keys.principal(userId), operation, [this.#keys.memberships(userId)]);
     }
-    await Promise.all(program.tags.map((tag) => this.#execute(program.of(tag), version)));
+    await allSettled(program.tags.map((tag) => this.#execute(program.of(tag), version)));
   }
+}
+
+/**
+ * As `Promise.all`, and fails only when nothing is under way any more: the driver looks for another node for a while, and
+ * the caller, told of a failure in one slot, must not be overtaken by what still happens in another.
+ */
+async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+  const results: T[] = [];
+  for (const outcome of await Promise.allSettled(promises)) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    results.push(outcome.value);
+  }
+  return results;
 }
 
 /** Slots in the order they are written: parents before children, or the other way round for deletions. */

@@ -14,9 +14,41 @@ import type { RedisClient } from './client.ts';
 import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
 import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
 import { PermissionWalk } from './permission-walk.ts';
+import { script } from './script.ts';
 
 /** Most fields asked for at once. */
 const fieldChunk = 1000;
+
+/** Sets, whose number comes first, and then fields of hashes, behind the number of the fields of each. */
+const lookScript = script(`
+local found, at = {}, 2
+for n, key in ipairs(KEYS) do
+  if n <= tonumber(ARGV[1]) then found[n] = redis.call('SMEMBERS', key)
+  else
+    local count = tonumber(ARGV[at])
+    found[n] = redis.call('HMGET', key, unpack(ARGV, at + 1, at + count))
+    at = at + count + 1
+  end
+end
+return found
+`);
+
+/** Objects of one parent. */
+interface Part {
+  readonly key: string;
+  readonly ids: readonly string[];
+}
+
+interface Stored {
+  /** Of each user. */
+  readonly members: readonly (readonly string[])[];
+  readonly found: readonly (readonly [objectId: string, entries: Entries])[];
+}
+
+interface Seen {
+  readonly entries: ReadonlyMap<string, Entries>;
+  readonly principals: ReadonlySet<string>;
+}
 
 interface Wanted {
   readonly pattern: ObjectPattern;
@@ -43,9 +75,7 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
-    const users = [...new Set([userId, 'system.Authenticated'])];
-    const found = await Promise.all(users.map(async (user) => this.#principalsOf(user)));
-    return new Set(found.flatMap((principals) => [...principals]));
+    return (await this.#look([], userId)).principals;
   }
 
   async getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
@@ -67,13 +97,12 @@ export class RedisPermissionReader implements PermissionReader {
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
-    const [entries, all] = await Promise.all([
-      this.#load(bound.map(({ objectId }) => objectId)),
-      this.#withPrincipalsOf(memberOf, principals),
-    ]);
+    const ids = bound.map(({ objectId }) => objectId);
+    const { entries, principals: groups } = await this.#look(ids, memberOf);
     return bound.some(({ objectId, permission }) => {
       const allowed = entries.get(objectId)?.get(permission);
-      return allowed !== undefined && all.some((principal) => allowed.has(principal));
+      if (allowed === undefined) return false;
+      return principals.some((principal) => allowed.has(principal)) || [...groups].some((group) => allowed.has(group));
     });
   }
 
@@ -160,11 +189,6 @@ export class RedisPermissionReader implements PermissionReader {
     return userId === undefined ? principals : [...principals, ...(await this.getUserPrincipals(userId))];
   }
 
-  async #principalsOf(userId: string): Promise<ReadonlySet<string>> {
-    const stored = await this.#members(this.#keys.memberships(userId));
-    return this.log()?.principalsAfter(userId, stored) ?? new Set(stored);
-  }
-
   async #members(key: string): Promise<readonly string[]> {
     return (await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[];
   }
@@ -199,36 +223,78 @@ export class RedisPermissionReader implements PermissionReader {
 
   /** The entries of objects, with the changes; objects without any are left out. */
   async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
+    return (await this.#look(objectIds, undefined)).entries;
+  }
+
+  /** As `load`, with the principals that a user has by memberships at the same moment. */
+  async #look(objectIds: readonly string[], userId: string | undefined): Promise<Seen> {
+    await this.settled();
     const log = this.log();
+    const users = userId === undefined ? [] : [...new Set([userId, 'system.Authenticated'])];
+    const { members, found } = await this.#readStored(objectIds, users);
     const entries = new Map<string, Entries>();
-    for (const [objectId, stored] of await this.#loadStored(objectIds)) {
+    for (const [objectId, stored] of found) {
       const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
       if (after.size > 0) entries.set(objectId, after);
     }
-    return entries;
+    const principals = new Set<string>();
+    for (const [index, user] of users.entries()) {
+      const stored = members[index]!;
+      for (const principal of log?.principalsAfter(user, stored) ?? stored) principals.add(principal);
+    }
+    return { entries, principals };
   }
 
   /** The entries of objects as the server has them. */
   async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
     await this.settled();
-    const byParent = new Map<string, string[]>();
-    for (const objectId of new Set(objectIds)) {
-      const parent = parentOf(objectId);
-      const ids = byParent.get(parent);
-      if (ids === undefined) byParent.set(parent, [objectId]);
-      else ids.push(objectId);
-    }
-    return (await Promise.all(Array.from(byParent, ([parent, ids]) => this.#loadIn(parent, ids)))).flat();
+    return (await this.#readStored(objectIds, [])).found;
   }
 
-  async #loadIn(parent: string, ids: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
-    const loaded: (readonly [string, Entries])[] = [];
-    for (let first = 0; first < ids.length; first += fieldChunk) {
-      const some = ids.slice(first, first + fieldChunk);
-      const texts = await this.#client.read('permission', 'HMGET', this.#keys.entries(parent), ...some);
-      for (const [index, id] of some.entries()) loaded.push([id, parseEntries((texts as (string | null)[])[index])]);
+  /**
+   * Entries and memberships as the server has them. On a single server all of them belong to one moment: who is put into a
+   * group after it has lost a permission must not be found in the group by a check that still finds the permission.
+   */
+  async #readStored(objectIds: readonly string[], users: readonly string[]): Promise<Stored> {
+    const parts = this.#partsOf(objectIds);
+    const sets = users.map((user) => this.#keys.memberships(user));
+    let members: readonly (readonly string[])[];
+    let texts: readonly (readonly (string | null)[])[];
+    if (this.#client.isCluster || parts.length + sets.length < 2) {
+      const asking = parts.map(({ key, ids }) => this.#client.read('permission', 'HMGET', key, ...ids));
+      [members, texts] = (await Promise.all([
+        Promise.all(sets.map((key) => this.#members(key))),
+        Promise.all(asking),
+      ])) as [string[][], (string | null)[][]];
+    } else {
+      const keys = [...sets, ...parts.map(({ key }) => key)];
+      const args: (string | number)[] = [sets.length];
+      for (const { ids } of parts) args.push(ids.length, ...ids);
+      const reply = await this.#client.queryAnywhere('permission', lookScript, keys, args);
+      members = (reply as string[][]).slice(0, sets.length);
+      texts = (reply as (string | null)[][]).slice(sets.length);
     }
-    return loaded;
+    const found = parts.flatMap(({ ids }, part) =>
+      ids.map((id, index) => [id, parseEntries(texts[part]![index])] as const),
+    );
+    return { members, found };
+  }
+
+  /** Where the entries of objects are, a limited number of objects in each part. */
+  #partsOf(objectIds: readonly string[]): readonly Part[] {
+    const parts: { readonly key: string; readonly ids: string[] }[] = [];
+    const last = new Map<string, string[]>();
+    for (const objectId of new Set(objectIds)) {
+      const parent = parentOf(objectId);
+      let ids = last.get(parent);
+      if (ids === undefined || ids.length === fieldChunk) {
+        ids = [];
+        last.set(parent, ids);
+        parts.push({ key: this.#keys.entries(parent), ids });
+      }
+      ids.push(objectId);
+    }
+    return parts;
   }
 }
 

@@ -1,7 +1,8 @@
 // The order of a list and the place of a page in it. A position is the values of the sort keys at one object; the
 // next page is what comes strictly after it, whether or not that object still exists.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { StoredEntry } from '../objects/stored.ts';
+import type { Steps } from '../../base/steps.ts';
+import { isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
 import { compareText, compareValues } from './compare.ts';
 import { readEntryField, readField } from './fields.ts';
@@ -43,6 +44,13 @@ function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number 
 /** Where the entry stands. */
 export function positionOf(entry: StoredEntry, sort: readonly SortKey[]): PagePosition {
   return sort.map((key) => readEntryField(entry, key.field));
+}
+
+/** Where an entry stands that may be large. */
+export function* positionInSteps(entry: StoredEntry, sort: readonly SortKey[]): Steps<PagePosition> {
+  const isInside = sort.some(({ field: { path } }) => path[0] !== 'id' && path[0] !== 'last_modified');
+  if (isInside && !isTombstone(entry) && entry.isLarge) yield* entry.read();
+  return positionOf(entry, sort);
 }
 
 /** Where a plain value stands. */

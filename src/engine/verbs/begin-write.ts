@@ -9,6 +9,7 @@ import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Reader, Writer } from '../session.ts';
+import { requireRoom } from '../stored-work.ts';
 import { canWriteAlone } from './write.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
@@ -43,6 +44,8 @@ export interface WritePlan<T> {
    * out otherwise is asked then.
    */
   readonly expects: readonly boolean[];
+  /** Whether the attributes of an object that exists may be parsed and written again. */
+  readonly rewrites?: boolean;
   /** Whether the entries of an object that exists will be needed. */
   readonly readsPermissions?: boolean;
   /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
@@ -74,6 +77,8 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const isAlone = mayBeAlone(scope, plan);
   const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
   const exists = object !== undefined;
+  const room = requireRoom(context, object, plan.rewrites === true ? 'rewrite' : 'show');
+  if (room !== undefined) await room;
   const checking = check();
   const checked = checking instanceof Promise ? await checking : checking;
   if (orphaned !== undefined) throw orphaned;

@@ -10,7 +10,7 @@ import { parseParameters, type ListParameters } from '../../core/query/parameter
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
-import { positionOf } from '../../core/query/sort.ts';
+import { positionInSteps, positionOf } from '../../core/query/sort.ts';
 import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
@@ -21,6 +21,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
+import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
@@ -220,8 +221,9 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
 async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
   const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
-  const last = entries.at(-1);
-  const position = last && positionOf(last, query.sort);
+  await requireRoomForPage(scope.context, entries);
+  const last = more ? entries.at(-1) : undefined;
+  const position = last && (await runFromNow(positionInSteps(last, query.sort), 'normal'));
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
   const text = formatting instanceof Promise ? await formatting : formatting;
   return { text, count: entries.length, more, position };

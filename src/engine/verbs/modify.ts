@@ -33,6 +33,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     action: 'update',
     authorize: forChange(scope),
     expects: [true],
+    rewrites: true,
     readsPermissions: true,
     check: () => runFromNow(parsePatch(type, request.body, kind.permissions, issues), 'normal'),
     prepare: async (patch, object) => {
@@ -60,6 +61,8 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     sentTimestamp: patched.data.lastModified,
     permissions: () => patched.permissions,
   });
+  // The answer may show less than what the patch has made of the object.
+  if (object.text.length > old.text.length) context.request.memory?.takeStored(object.text.length - old.text.length);
   if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
   const trimming = runFromNow(trim(behavior, patched.sent, shown, presentObject(scope, object)), 'urgent');
   return partialResponse(object.lastModified, trimming instanceof Promise ? await trimming : trimming);

@@ -10,6 +10,7 @@ import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.t
 import { isWriterByGroup, presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
+import { requireRoom } from '../stored-work.ts';
 
 /** Answers with an object, or with the fields asked for. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
@@ -33,6 +34,8 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   if (object === undefined) throw missingObject(scope, id);
   const caching = await cacheControl(scope);
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
+  const room = requireRoom(context, object, fields === undefined ? 'show' : 'rewrite');
+  if (room !== undefined) await room;
   const shown = presentObject(scope, object);
   requireMatch(preconditions, object.lastModified, shown);
   await announceRead(scope, [object]);

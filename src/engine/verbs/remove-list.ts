@@ -1,8 +1,9 @@
 // DELETE on a list: one page of the objects that the caller may delete.
+import { runFromNow } from '../../base/steps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
-import { positionOf } from '../../core/query/sort.ts';
+import { positionInSteps } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
@@ -59,7 +60,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (more && last !== undefined) {
     const nonce = await issueNonce(scope);
     const offset = (query.token?.offset ?? 0) + deletions.length;
-    const next = { sort, limit, position: positionOf(last.old, sort), offset };
+    const next = { sort, limit, position: await runFromNow(positionInSteps(last.old, sort), 'urgent'), offset };
     headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
   }
   const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;

@@ -35,6 +35,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     action: 'update',
     authorize: choose,
     expects: [true, false],
+    rewrites: true,
     readsPermissions: true,
     check: () => runFromNow(readSent(scope), 'normal'),
     prepare: (sent, old) => {

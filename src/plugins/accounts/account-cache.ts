@@ -7,8 +7,8 @@ export function digest(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** The cache key of the password that was verified last for an account. */
-export function verifiedKey(secret: string, id: string): string {
+/** What the cache keys of an account are derived from. */
+export function cacheSecret(secret: string, id: string): string {
   return digest(secret, `accounts:${id}:verified`);
 }
 

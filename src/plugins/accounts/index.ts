@@ -1,7 +1,6 @@
 // Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { verifiedKey } from './account-cache.ts';
 import { accountKind } from './account-kind.ts';
 import { PreparedHashes } from './hashes.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
@@ -14,9 +13,8 @@ import { Validation } from './validation.ts';
 export const accounts = definePlugin({
   name: 'accounts',
   setup(host) {
-    const { settings, cache } = host;
+    const { settings } = host;
     const order = checkSettings(settings);
-    const secret = settings.get('userid_hmac_secret');
     const passwords = createPasswords({
       cost: settings.get('account_hash_cost'),
       atOnce: settings.get('account_hashes_at_once'),
@@ -35,7 +33,6 @@ export const accounts = definePlugin({
           },
           validation,
           async forget(id, change) {
-            await cache.delete(verifiedKey(secret, id));
             if (change !== 'create') await codes?.temporary.revoke(id);
             if (change === 'delete') await codes?.activation.revoke(id);
           },

@@ -1,13 +1,16 @@
 // The accounts policy: Basic credentials checked against accounts. A password that was right a moment ago is recognised
-// without the slow check; wrong ones are counted, and too many of them are refused unchecked.
+// without the slow check; wrong ones are counted, and too many of them are refused unchecked. The quick check counts
+// nothing, so it must not answer guesses: it works for addresses that have sent the right password, until somebody there
+// has guessed too often.
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { getKey, isJsonObject } from '../../base/json.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { addressGroup } from '../../http/address-group.ts';
 import { parseBasic } from '../../http/authentication/basic.ts';
-import { digest, equalDigests, verifiedKey } from './account-cache.ts';
+import { cacheSecret, digest, equalDigests } from './account-cache.ts';
 import { accountIds, accountList, accountUri, policyName } from './account.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import type { Passwords } from './passwords.ts';
@@ -35,8 +38,11 @@ export class AccountsPolicy implements AuthenticationPolicy {
   readonly name = policyName;
   readonly challenge: string;
   readonly #options: AccountsPolicyOptions;
-  /** Slow checks in progress: requests that arrive together with the same credentials wait for one of them. */
-  readonly #checks = new Map<string, Promise<boolean>>();
+  /**
+   * Slow checks in progress, by account with address, then by password: requests that arrive together with the same
+   * credentials wait for one of them.
+   */
+  readonly #checks = new Map<string, Map<string, Promise<boolean>>>();
   /** Cache keys whose time to live was renewed lately; there is no need to do so at every request. */
   readonly #renewed: LRUCache<string, true>;
 
@@ -50,16 +56,19 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const login = this.#parse(headers['authorization']);
     if (login === undefined) return undefined;
     const { cache, storage, secret, cacheTtlSeconds } = this.#options;
-    const key = verifiedKey(secret, login.user);
+    const accountSecret = cacheSecret(secret, login.user);
+    const key = digest(accountSecret, address === undefined ? '' : addressGroup(address));
+    const wasBeingChecked = this.#checks.has(key);
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
     const password = account === undefined ? undefined : getKey(account.attributes, 'password');
     const hash = typeof password === 'string' ? password : undefined;
     // Bound to the hash, what was verified ends with the password, whoever changes it and wherever.
-    const fingerprint = digest(`${key}${hash ?? ''}`, login.password);
-    let isRight = hash !== undefined && equalDigests(verified, fingerprint);
+    const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
+    const isQuick = !wasBeingChecked && !this.#checks.has(key);
+    let isRight = isQuick && hash !== undefined && equalDigests(verified, fingerprint);
     if (isRight) this.#renew(key);
     else {
-      isRight = await this.#checkOnce(login, { hash, fingerprint, address });
+      isRight = await this.#checkOnce(login, { key, hash, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
     }
     const isValidated = account === undefined || getKey(account.attributes, 'validated') !== false;
@@ -91,22 +100,26 @@ export class AccountsPolicy implements AuthenticationPolicy {
   }
 
   #checkOnce(login: Login, given: Given): Promise<boolean> {
-    const key = `${given.fingerprint} ${given.address ?? ''}`;
-    let check = this.#checks.get(key);
-    if (check === undefined) {
-      check = this.#check(login, given).finally(() => this.#checks.delete(key));
-      this.#checks.set(key, check);
-    }
+    const { key, fingerprint } = given;
+    const checks = this.#checks.get(key) ?? new Map<string, Promise<boolean>>();
+    const begun = checks.get(fingerprint);
+    if (begun !== undefined) return begun;
+    const check = this.#check(login, given).finally(() => {
+      checks.delete(fingerprint);
+      if (checks.size === 0) this.#checks.delete(key);
+    });
+    this.#checks.set(key, checks.set(fingerprint, check));
     return check;
   }
 
-  async #check(login: Login, { hash, fingerprint, address }: Given): Promise<boolean> {
+  async #check(login: Login, { key, hash, fingerprint, address }: Given): Promise<boolean> {
     const { cache, passwords, throttle, isFollowed, cacheTtlSeconds } = this.#options;
     // Credentials that were wrong a moment ago still are: a client that goes on with an old password does no harm.
     const refused = digest(fingerprint, 'refused');
     if ((await cache.get(refused)) === true) return false;
     const attempt = await throttle.begin(login.user, address);
     if ('retryAfterSeconds' in attempt) {
+      await cache.delete(key);
       if (isFollowed) return false;
       throw new ServiceError('clientAtCapacity', { headers: { 'Retry-After': String(attempt.retryAfterSeconds) } });
     }
@@ -127,6 +140,8 @@ export class AccountsPolicy implements AuthenticationPolicy {
 }
 
 interface Given {
+  /** Cache key of the account with the address. */
+  readonly key: string;
   readonly hash: string | undefined;
   readonly fingerprint: string;
   readonly address: string | undefined;

@@ -151,7 +151,10 @@ export class Validation {
     }
   }
 
-  /** Whether one more may be counted in this hour. What cannot be counted sends no mail. */
+  /**
+   * Whether one more may be counted in this hour. Strangers with very many addresses, who have used up all entries, must
+   * not keep others from getting a mail: the count of each account, which is always kept, still limits mails then.
+   */
   async #mayCount(
     of: string,
     limit: number,
@@ -162,7 +165,7 @@ export class Validation {
     try {
       return (await securityState.increment(entry, { limit, ttlSeconds: anHour })) === undefined;
     } catch (error) {
-      if (error instanceof SecurityStateFull) return false;
+      if (error instanceof SecurityStateFull) return error.scope === 'purpose';
       throw error;
     }
   }

@@ -6,6 +6,8 @@ import type { CollectionIds, FileRules } from './rules.ts';
 
 const maxShownLength = 255;
 const maxStemLength = 100;
+/** File systems accept 255 bytes, and the store may add a number. Ids may be longer. */
+const maxPartLength = 200;
 const maxExtensionLength = 20;
 
 /**
@@ -82,13 +84,13 @@ function safeFilename(filename: string, extension: string): string {
   return name + extension;
 }
 
-/** One part of a path: letters without accents, digits and few marks; no point at either end. */
+/** One part of a path: letters without accents, digits and few marks, not too many; no point at either end. */
 function safePart(text: string): string {
-  return text
+  const plain = text
     .normalize('NFKD')
     .replaceAll(/\s+/g, '_')
-    .replaceAll(/[^A-Za-z0-9_.-]/g, '')
-    .replaceAll(/^[._]+|[._]+$/g, '');
+    .replaceAll(/[^A-Za-z0-9_.-]/g, '');
+  return shorten(plain, maxPartLength).replaceAll(/^[._]+|[._]+$/g, '');
 }
 
 /** Names that mean machines and not files on some systems. */

@@ -63,9 +63,10 @@ async function useUp(securityState: SecurityState, { state, login, context, now 
   try {
     return await securityState.add(entry, '1', (login.expiresAt - now) / 1000);
   } catch (error) {
-    // Strangers who have used up all entries must not keep others from logging in. That a state serves once is the second
-    // defence: the cookie goes with the first use, and providers accept a code once.
-    if (error instanceof SecurityStateFull && error.scope === 'purpose') return true;
+    // Strangers who have used up the entries, also those of an address that they share with others, must not keep anybody
+    // from logging in. That a state serves once is the second defence: the cookie goes with the first use, and providers
+    // accept a code once.
+    if (error instanceof SecurityStateFull) return true;
     throw error;
   }
 }

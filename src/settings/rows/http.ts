@@ -14,7 +14,7 @@ export const requestSettings = {
   ),
   batch_max_bytes: setting(
     integer({ min: 1 }),
-    'Maximum size in bytes of all entries of a batch, each with the defaults it inherits, and of all answers to a batch.',
+    'Maximum size in bytes of all entries of a batch, each with the defaults it inherits, of all answers to a batch, and of all stored objects that its entries read or change.',
     { default: 26_214_400 },
   ),
   max_page_bytes: setting(

@@ -39,7 +39,7 @@ async function write({ database, storage }: OpenPostgres, id: string): Promise<v
 }
 
 /** Resolves when the promise has failed because of the backend; that it does so in time is the limit of the test's own. */
-async function refused(promise: Promise<unknown>): Promise<void> {
+async function expectRefusal(promise: Promise<unknown>): Promise<void> {
   await expect(promise).rejects.toBeInstanceOf(BackendUnavailable);
 }
 
@@ -90,7 +90,7 @@ describe('a session that ends as soon as it has begun', () => {
     await once(impostor, 'listening');
     const { port } = impostor.address() as AddressInfo;
     const backends = open({ url: `postgresql://coffer@127.0.0.1:${port}/x` });
-    await refused(backends.storage.reader.get(list, 'x'));
+    await expectRefusal(backends.storage.reader.get(list, 'x'));
     await expect(write(backends, 'x')).rejects.toBeInstanceOf(Error);
     impostor.close();
   });
@@ -105,9 +105,9 @@ describe('a server that is down', () => {
       await write(backends, 'x');
       await cache.set('key', 1, 60);
       await server[end]();
-      await refused(backends.storage.reader.get(list, 'x'));
-      await refused(write(backends, 'x'));
-      await refused(cache.get('key'));
+      await expectRefusal(backends.storage.reader.get(list, 'x'));
+      await expectRefusal(write(backends, 'x'));
+      await expectRefusal(cache.get('key'));
       await server.start();
       expect((await backends.storage.reader.get(list, 'x'))?.id).toBe('x');
       await write(backends, 'y');
@@ -130,7 +130,7 @@ describe('a server that hangs', () => {
         write(backends, 'z'),
         backends.storage.writer(unit).get(list, 'elsewhere'),
       ];
-      await Promise.all(attempts.map(refused));
+      await Promise.all(attempts.map(expectRefusal));
       await unit.rollback();
     } finally {
       server.thaw();
@@ -180,7 +180,7 @@ describe('a network that falls silent', () => {
     await Promise.all(units.map((unit) => unit.rollback()));
     network.fallSilent();
     network.mend();
-    await refused(write(backends, 'x'));
+    await expectRefusal(write(backends, 'x'));
     // Over one of the old connections a write would fail, as nothing ever comes back on these.
     for (const id of ['x', 'y', 'z']) await write(backends, id);
   });
@@ -194,7 +194,7 @@ describe('a network that falls silent', () => {
     const unit = await backends.database.begin();
     await backends.storage.writer(unit).get(list, 'x');
     network.fallSilent();
-    await refused(backends.storage.writer(unit).get(list, 'y'));
+    await expectRefusal(backends.storage.writer(unit).get(list, 'y'));
     await unit.rollback();
   });
 });
@@ -222,7 +222,7 @@ describe('the connections', () => {
   test('that do not become free in time are a refusal, and the next caller gets one', async () => {
     const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
     const unit = await backends.database.begin();
-    await refused(backends.database.begin());
+    await expectRefusal(backends.database.begin());
     await unit.rollback();
     await write(backends, 'x');
   });
@@ -232,7 +232,7 @@ describe('the connections', () => {
     const unit = await backends.database.begin();
     const patient = backends.database.begin();
     // Were it to wait, those that came first would have waited for too long as well by then.
-    await refused(backends.database.begin());
+    await expectRefusal(backends.database.begin());
     await unit.rollback();
     await (await patient).rollback();
   });
@@ -261,7 +261,7 @@ describe('a lock that is not given', () => {
     const backends = open({ lockTimeoutSeconds: 0.3 });
     const first = await backends.database.begin();
     await backends.storage.writer(first).lock(list, 'x');
-    await refused(write(backends, 'x'));
+    await expectRefusal(write(backends, 'x'));
     await first.commit();
     await write(backends, 'x');
   });

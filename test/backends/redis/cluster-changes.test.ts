@@ -187,7 +187,8 @@ describe('a cluster gives right answers or says that it cannot', { timeout: 120_
     for (const node of cluster.nodes.slice(0, 3)) {
       const restart = async (): Promise<void> => {
         await node.kill();
-        await node.start();
+        // As it was set when the cluster began, or the node would give up others soon.
+        await node.start(['--cluster-node-timeout', '30000']);
       };
       await compareDuring(restart(), 700, 5);
     }

@@ -1,7 +1,7 @@
 // Logins: what is remembered of good and bad passwords, the limits on guessing, and hashes that came from elsewhere.
 import { hash as hashBcrypt } from 'bcryptjs';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createTestClock } from '../../../src/testing/index.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createTestClock, type TestService } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { accountSettings, basic, importAccount, logIn, openDoor, signUp, startAccounts, tryLogin } from './service.ts';
@@ -27,6 +27,40 @@ forEachBackend((backend) => {
       } finally {
         await service.close();
       }
+    });
+  });
+});
+
+forEachBackend((backend) => {
+  describe(`a password that its owner uses all the time, on ${backend.name},`, () => {
+    let service: TestService;
+
+    beforeEach(async () => {
+      // What was verified is remembered for as long as it is in use.
+      service = await backend.start({ settings: { ...accountSettings, ...strict, account_cache_ttl_seconds: '300' } });
+      await signUp(service, 'zoe', 'right');
+      expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
+    });
+    afterEach(() => service.close());
+
+    it('is not told to those elsewhere who have guessed too often.', async () => {
+      for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '198.51.100.1')).toBe(401);
+      expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
+      expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
+      expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
+    });
+
+    it('is not told to those at the same address who have guessed too often.', async () => {
+      for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '192.0.2.7')).toBe(401);
+      expect(await logIn(service, 'zoe', 'wrong 4', '192.0.2.7')).toBe(429);
+      expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(429);
+    });
+
+    it('is not told to one of many guesses that come at once.', async () => {
+      const guesses = Array.from({ length: 30 }, (_, n) => (n === 29 ? 'right' : `wrong ${n}`));
+      const statuses = await Promise.all(guesses.map((guess) => logIn(service, 'zoe', guess, '192.0.2.7')));
+      expect(statuses.filter((status) => status === 401)).toHaveLength(3);
+      expect(statuses.at(-1)).toBe(429);
     });
   });
 });
@@ -101,6 +135,16 @@ describe('limits on failed logins', () => {
     await signUp(service, 'zoe', 'right');
     for (let n = 0; n < 30; n++) expect(await logIn(service, 'zoe', `wrong ${n}`)).toBe(401);
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
+  });
+
+  it('An address is the same with every port that a proxy adds to it.', async () => {
+    for (const address of ['192.0.2.1', '[2001:db8::1]']) {
+      const service = await startAccounts({ settings: strict });
+      for (const n of [1, 2, 3, 4, 5])
+        expect(await logIn(service, `nobody${n}`, 'x', `${address}:${50_000 + n}`)).toBe(401);
+      expect(await logIn(service, 'nobody6', 'x', `${address}:50006`)).toBe(429);
+      expect(await logIn(service, 'nobody7', 'x', address)).toBe(429);
+    }
   });
 
   it('A header about the address counts only from trusted proxies.', async () => {

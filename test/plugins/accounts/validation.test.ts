@@ -347,6 +347,17 @@ describe('forgotten passwords', () => {
     expect(sink.letters).toHaveLength(2);
   });
 
+  it('Strangers with very many addresses do not keep others from getting a mail.', async () => {
+    const { service, sink } = await startWithAccount({ security_state_max_entries: '100' });
+    const path = '/v1/accounts/nobody@example.org/reset-password';
+    const askFrom = (n: number): Promise<TestResponse> =>
+      service.request('POST', path, { headers: { 'X-Forwarded-For': `198.51.100.${n}` } });
+    for (let n = 0; n < 100; n++) expect((await askFrom(n)).status).toBe(200);
+    expect((await forget(service, zoe)).status).toBe(200);
+    await sink.received(3);
+    await service.close();
+  });
+
   it('An address that never was confirmed is not confirmed by a new password.', async () => {
     const { service, sink } = await start();
     await signUp(service, zoe, 'right');

@@ -1,0 +1,35 @@
+// A commit on a cluster that fails in one slot: the failure is reported when nothing of the unit can happen any more.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { RedisClient } from '../../../src/backends/redis/client.ts';
+import { ClusterCommit } from '../../../src/backends/redis/cluster-commit.ts';
+import { Keys } from '../../../src/backends/redis/keys.ts';
+import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
+import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+
+it('a commit that fails in one slot waits for the others before it fails', async () => {
+  const keys = new Keys('test:');
+  // Never connected: a unit that only removes has nothing to look up.
+  const client = new RedisClient({ address: findRedisAddress('redis+cluster://127.0.0.1:1')! });
+  const failure = new BackendUnavailable('storage', 'the node is gone');
+  const events: string[] = [];
+  let finish: (isDone: boolean) => void = () => {};
+  const elsewhere = new Promise<boolean>((resolve) => {
+    finish = resolve;
+  });
+  const commit = new ClusterCommit(client, keys, async ({ keys: [key] }) => {
+    if (key === keys.entries('/a')) throw failure;
+    return elsewhere;
+  });
+  const permissions = new PermissionLog();
+  for (const objectId of ['/a/x/b', '/c/x/d']) permissions.entries.push({ kind: 'clear', objectId });
+  const running = commit
+    .run({ drafts: [], held: [], cascades: [], isFlushed: false, permissions }, 'v')
+    .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  events.push('the other slot is written');
+  finish(true);
+  await running;
+  expect(events).toEqual(['the other slot is written', 'failed']);
+});
