@@ -3,13 +3,13 @@
 import { FirstOf } from '../../base/first-of.ts';
 import type { Steps } from '../../base/steps.ts';
 import { fitPage } from '../../core/objects/joined.ts';
-import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
-import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
+import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
+import type { Filter, PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
 import { idRangeOf } from '../../core/query/id-bounds.ts';
 import { namedIds } from '../../core/query/named-ids.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
-import { compareEntries, isAfter } from '../../core/query/sort.ts';
+import { compareEntries, comparePositions, isAfter, positionOf } from '../../core/query/sort.ts';
 import {
   continueRange,
   everyTimestamp,
@@ -65,9 +65,17 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
     return found;
   }
   const { after, sort } = query;
-  const best = new FirstOf<T>(wanted, compareEntries(sort));
+  // What a large object says is not kept with it: parsing it for each comparison would take very long.
+  const positions = new Map<StoredEntry, PagePosition>();
+  const compareOthers = compareEntries(sort);
+  const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
+  const compare = (a: T, b: T): number =>
+    positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
+  const best = new FirstOf<T>(wanted, compare);
   yield* visitSelected(indexes, { range, rest, ids }, true, (entry) => {
-    if (after === undefined || isAfter(entry, sort, after)) best.add(entry);
+    if (after !== undefined && !isAfter(entry, sort, after)) return;
+    if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));
+    best.add(entry);
   });
   return best.finish();
 }

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
-import type { StoredEntry } from '../../../src/core/objects/stored.ts';
+import { StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
 import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/queries.ts';
@@ -65,6 +66,19 @@ describe('memory lists', () => {
       ),
       { numRuns: 200 },
     );
+  });
+
+  it('look inside a large object a few times for a page in any order, however many are compared', async () => {
+    const texts = Array.from({ length: 60 }, (_, n) => `{"n":${(n * 37) % 60},"text":"${'x'.repeat(70_000)}"}`);
+    const { storage, live } = await fill(texts.map((text, n) => ({ id: `id${n}`, text, lastModified: 2000 + n })));
+    const sort = ['n', 'id'].map((name) => ({ field: parseField(name), direction: 'ascending' }) as const);
+    const query: PageQuery = { filters: [], sort, limit: 60 };
+    const expected = selectSimply(live, query);
+    const looks = vi.spyOn(StoredObject.prototype, 'attributes', 'get');
+    onTestFinished(() => void looks.mockRestore());
+    const { entries } = await storage.reader.listAll(list, query);
+    expect(looks.mock.calls.length).toBeLessThanOrEqual(2 * texts.length);
+    expect(entries.map(({ id }) => id)).toEqual(expected.ids);
   });
 
   it('count what looking at everything would count', async () => {
