@@ -223,11 +223,23 @@ function canonicalNumber(value: JsonNumber): string {
   return equalValues(double, value) ? String(double) : canonicalDigits(value);
 }
 
+/** No regular expression matches the whole text: on millions of digits it runs out of stack. */
 function canonicalDigits({ text }: ExactNumber): string {
-  const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text)!;
-  const all = `${whole!}${fraction}`.replace(/^0+/, '');
+  const sign = text.startsWith('-') ? '-' : '';
+  const mark = text.search(/[eE]/);
+  const mantissa = text.slice(sign.length, mark === -1 ? undefined : mark);
+  const power = mark === -1 ? '0' : text.slice(mark + 1);
+  const point = mantissa.indexOf('.');
+  const fraction = point === -1 ? '' : mantissa.slice(point + 1);
+  const all = withoutZerosAtStart(point === -1 ? mantissa : mantissa.slice(0, point) + fraction);
   const digits = withoutZerosAtEnd(all);
-  return `${sign!}${digits}e${BigInt(power) - BigInt(fraction.length) + BigInt(all.length - digits.length)}`;
+  return `${sign}${digits}e${BigInt(power) - BigInt(fraction.length) + BigInt(all.length - digits.length)}`;
+}
+
+function withoutZerosAtStart(digits: string): string {
+  let start = 0;
+  while (digits.charCodeAt(start) === 48) start++;
+  return digits.slice(start);
 }
 
 /** A loop and not `/0+$/`: a regular expression tries every run of zeros anew from each of its zeros. */
