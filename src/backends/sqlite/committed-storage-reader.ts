@@ -24,14 +24,14 @@ export class CommittedStorageReader extends SqliteStorageReader {
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     return this.access.run((connection, memory) => {
-      const text = { isLong: false };
+      const long: true[] = [];
       const object = memory.object(list, id, () => {
         const read = readShortObject(connection, list, id, mostBytesAtOnce);
         if (read !== 'long') return read;
-        text.isLong = true;
+        long.push(true);
         return undefined;
       });
-      return text.isLong ? this.#getLong(list, id) : object;
+      return long.length > 0 ? this.#getLong(list, id) : object;
     });
   }
 
