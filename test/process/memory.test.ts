@@ -23,6 +23,10 @@ const listMegabytes = 25 * scale;
 const readers = 25;
 const bodies = largeBodies(9.9 * megabyte);
 const [, , keys = '', plain = ''] = bodies;
+/** As large, with as many values as a body may have. */
+const stored = JSON.stringify({
+  data: Object.fromEntries(Array.from({ length: 98_000 }, (_, n) => [`k${n}`, 'x'.repeat(80)])),
+});
 
 describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 * scale }, (backend) => {
   let victim: Victim;
@@ -78,6 +82,18 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
     const fitting = inflatedBatch(0.5 * megabyte);
     const answers = await attack(users.map((user) => victim.send(user, 'POST', '/batch', fitting)));
     expect(statuses(answers).has(200)).toBe(true);
+    await victim.send('owner', 'DELETE', list);
+  });
+
+  it('survives small requests about large objects', async () => {
+    const ids = users.map((user) => `stored-${user}`);
+    for (const id of ids) expect((await victim.send('owner', 'PUT', `${list}/${id}`, stored)).status).toBe(201);
+    const change = '{"data":{"changed":1}}';
+    const changes = await attack(ids.map((id, n) => victim.send(users[n]!, 'PATCH', `${list}/${id}`, change)));
+    expect(statuses(changes).has(200)).toBe(true);
+    await attack(ids.map((id, n) => victim.send(users[n]!, 'PUT', `${list}/${id}`, '{"permissions":{}}')));
+    await attack(ids.map((id, n) => victim.send(users[n]!, 'GET', `${list}/${id}?_fields=changed`)));
+    await attack(users.map((user) => victim.send(user, 'GET', `${list}?_sort=changed&_fields=changed`)));
     await victim.send('owner', 'DELETE', list);
   });
 
