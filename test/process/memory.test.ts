@@ -19,6 +19,8 @@ import {
 
 const scale = Number(process.env['COFFER_MEMORY_SCALE'] ?? 1);
 const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
+/** With more memory, bodies get as far as the limit on their values. */
+const allowed = [200, 201, ...(heapMegabytes === 256 ? [] : [400]), 413, 503];
 const listMegabytes = 25 * scale;
 const readers = 25;
 const bodies = largeBodies(9.9 * megabyte);
@@ -39,7 +41,7 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
     expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
     const answers = await all;
     for (const { status, headers } of answers) {
-      expect([200, 201, 413, 503]).toContain(status);
+      expect(allowed).toContain(status);
       if (status === 503) expect(headers['retry-after']).toBeDefined();
     }
     return answers;

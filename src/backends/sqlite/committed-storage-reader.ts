@@ -24,14 +24,14 @@ export class CommittedStorageReader extends SqliteStorageReader {
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     return this.access.run((connection, memory) => {
-      let isLong = false;
+      const seen = { isLong: false };
       const object = memory.object(list, id, () => {
         const read = readShortObject(connection, list, id, mostBytesAtOnce);
         if (read !== 'long') return read;
-        isLong = true;
+        seen.isLong = true;
         return undefined;
       });
-      return isLong ? this.#getLong(list, id) : object;
+      return seen.isLong ? this.#getLong(list, id) : object;
     });
   }
 

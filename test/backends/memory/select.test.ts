@@ -75,7 +75,9 @@ describe('memory lists', () => {
     const query: PageQuery = { filters: [], sort, limit: 60 };
     const expected = selectSimply(live, query);
     const looks = vi.spyOn(StoredObject.prototype, 'attributes', 'get');
-    onTestFinished(() => void looks.mockRestore());
+    onTestFinished(() => {
+      looks.mockRestore();
+    });
     const { entries } = await storage.reader.listAll(list, query);
     expect(looks.mock.calls.length).toBeLessThanOrEqual(2 * texts.length);
     expect(entries.map(({ id }) => id)).toEqual(expected.ids);

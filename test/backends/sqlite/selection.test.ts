@@ -281,13 +281,13 @@ describe('selections of long objects among short ones', () => {
   const ids = Array.from({ length: 120 }, (_, n) => `id${n}`);
   const isLong = (n: number): boolean => n >= 100 && n < 106;
   const nothing: readonly Filter[] = [{ operator: 'gt', field: parseField('n'), value: 1000 }];
-  const byNumber: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byId];
+  const inOrder: readonly SortKey[] = [{ field: parseField('n'), direction: 'ascending' }, ...byId];
 
   it.each<[string, PageQuery, number]>([
     ['of a filter', { filters: nothing, sort: byTime, limit: 100 }, 0],
     ['of a filter on some ids', { filters: nothing, sort: byTime, limit: 100, ids }, 0],
     ['of a filter on numbers that are not plain', { filters: nothing, sort: byId, limit: 100 }, 0],
-    ['of an order', { filters: [], sort: byNumber, limit: 3 }, 3],
+    ['of an order', { filters: [], sort: inOrder, limit: 3 }, 3],
   ])('pause after each of them for a page %s', async (_, query, found) => {
     const test = await openTestDatabase();
     const own = ids.map((__, n) => ({
