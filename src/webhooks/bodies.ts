@@ -1,7 +1,9 @@
 // From an event to what is sent: the payload with the objects, in as many bodies as the limit on their size takes.
-import { formatJson, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { formatJson, isJsonObject, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { copyMembers, formatInSteps } from '../base/json-steps.ts';
+import type { Steps } from '../base/steps.ts';
 import { formatPayload } from '../core/events/payload.ts';
-import { entryValue, type StoredEntry } from '../core/objects/stored.ts';
+import { entryInSteps, entryValue, isTombstone, type StoredEntry } from '../core/objects/stored.ts';
 import type { ResourceEvent } from '../engine/events/event.ts';
 import type { Change } from '../engine/kind.ts';
 
@@ -12,7 +14,7 @@ export interface BodyOptions {
 }
 
 /** The bodies that tell of an event, each at most so many bytes long; an object that is too large by itself is cut. */
-export function formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): readonly string[] {
+export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): Steps<readonly string[]> {
   const payload = formatJson(formatPayload(event));
   const isRead = event.action === 'read';
   const key = isRead ? 'read_objects' : 'impacted_objects';
@@ -28,10 +30,9 @@ export function formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: B
     bodies.push(frame(pending, isCut));
     [pending, size, isCut] = [[], 0, false];
   };
-  const shown = (entry: StoredEntry): JsonObject =>
-    Object.fromEntries(Object.entries(entryValue(entry)).filter(([name]) => !hiddenFields.includes(name)));
-  for (const value of isRead ? event.entries.map(shown) : event.changes.map((change) => impactOf(change, shown))) {
-    const whole = formatJson(value);
+  for (const source of isRead ? event.entries : event.changes) {
+    const value = 'action' in source ? yield* impactOf(source, hiddenFields) : yield* shown(source, hiddenFields);
+    const whole = yield* formatInSteps(value);
     const isTooLarge = Buffer.byteLength(whole) > room;
     const text = isTooLarge ? formatJson(cut(value)) : whole;
     const bytes = Buffer.byteLength(text) + 1;
@@ -44,8 +45,16 @@ export function formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: B
   return bodies;
 }
 
-function impactOf({ old, new: entry }: Change, shown: (entry: StoredEntry) => JsonObject): JsonObject {
-  return old === undefined ? { new: shown(entry) } : { new: shown(entry), old: shown(old) };
+function* shown(entry: StoredEntry, hiddenFields: readonly string[]): Steps<JsonObject> {
+  const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
+  const copy: MutableJsonObject = {};
+  yield* copyMembers(value, copy, (name) => hiddenFields.includes(name));
+  return copy;
+}
+
+function* impactOf({ old, new: entry }: Change, hiddenFields: readonly string[]): Steps<JsonObject> {
+  const now = yield* shown(entry, hiddenFields);
+  return old === undefined ? { new: now } : { new: now, old: yield* shown(old, hiddenFields) };
 }
 
 const identity: readonly string[] = ['id', 'last_modified', 'deleted'];

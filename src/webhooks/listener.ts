@@ -1,5 +1,6 @@
 // The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work itself,
 // so that it is delivered if and only if it was committed, however the process ends. See docs/guides/webhooks.md.
+import { runFromNow } from '../base/steps.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
 import { formatBodies } from './bodies.ts';
@@ -57,7 +58,8 @@ export function webhookListener(context: ListenerContext): Listener {
       const parent = outboxParent(event.list);
       const { storage } = await session.writer();
       const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
-      const bodies = formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields });
+      const formatting = runFromNow(formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields }), 'urgent');
+      const bodies = formatting instanceof Promise ? await formatting : formatting;
       await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
       session.afterCommit(() => rounds.wake(parent));
     },

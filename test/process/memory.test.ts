@@ -19,10 +19,16 @@ import {
 
 const scale = Number(process.env['COFFER_MEMORY_SCALE'] ?? 1);
 const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
+/** With more memory, bodies get as far as the limit on their values. */
+const allowed = [200, 201, ...(heapMegabytes === 256 ? [] : [400]), 413, 503];
 const listMegabytes = 25 * scale;
 const readers = 25;
 const bodies = largeBodies(9.9 * megabyte);
 const [, , keys = '', plain = ''] = bodies;
+/** As large, with as many values as a body may have. */
+const stored = JSON.stringify({
+  data: Object.fromEntries(Array.from({ length: 98_000 }, (_, n) => [`k${n}`, 'x'.repeat(80)])),
+});
 
 describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 * scale }, (backend) => {
   let victim: Victim;
@@ -35,7 +41,7 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
     expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
     const answers = await all;
     for (const { status, headers } of answers) {
-      expect([200, 201, 413, 503]).toContain(status);
+      expect(allowed).toContain(status);
       if (status === 503) expect(headers['retry-after']).toBeDefined();
     }
     return answers;
@@ -78,6 +84,18 @@ describe.each(backends)('a process with a small heap on %s', { timeout: 120_000 
     const fitting = inflatedBatch(0.5 * megabyte);
     const answers = await attack(users.map((user) => victim.send(user, 'POST', '/batch', fitting)));
     expect(statuses(answers).has(200)).toBe(true);
+    await victim.send('owner', 'DELETE', list);
+  });
+
+  it('survives small requests about large objects', async () => {
+    const ids = users.map((user) => `stored-${user}`);
+    for (const id of ids) expect((await victim.send('owner', 'PUT', `${list}/${id}`, stored)).status).toBe(201);
+    const change = '{"data":{"changed":1}}';
+    const changes = await attack(ids.map((id, n) => victim.send(users[n]!, 'PATCH', `${list}/${id}`, change)));
+    expect(statuses(changes).has(200)).toBe(true);
+    await attack(ids.map((id, n) => victim.send(users[n]!, 'PUT', `${list}/${id}`, '{"permissions":{}}')));
+    await attack(ids.map((id, n) => victim.send(users[n]!, 'GET', `${list}/${id}?_fields=changed`)));
+    await attack(users.map((user) => victim.send(user, 'GET', `${list}?_sort=changed&_fields=changed`)));
     await victim.send('owner', 'DELETE', list);
   });
 

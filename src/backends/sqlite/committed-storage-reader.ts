@@ -24,14 +24,14 @@ export class CommittedStorageReader extends SqliteStorageReader {
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     return this.access.run((connection, memory) => {
-      const long: true[] = [];
+      const seen = { isLong: false };
       const object = memory.object(list, id, () => {
         const read = readShortObject(connection, list, id, mostBytesAtOnce);
         if (read !== 'long') return read;
-        long.push(true);
+        seen.isLong = true;
         return undefined;
       });
-      return long.length > 0 ? this.#getLong(list, id) : object;
+      return seen.isLong ? this.#getLong(list, id) : object;
     });
   }
 

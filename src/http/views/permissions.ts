@@ -161,6 +161,9 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
   return permission === kind.declaration.readPermission ? kind.rules.read : kind.rule(permission);
 }
 
+/** Bytes of the objects that are read at once; the first is read whatever its size. */
+const pageBytes = 8_000_000;
+
 /** URIs of all objects of a kind. */
 async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly string[]> {
   const uris: string[] = [];
@@ -170,7 +173,7 @@ async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly st
     const sort: SortKey[] = [{ field: idField, direction: 'ascending' }];
     let after: readonly string[] | undefined;
     for (;;) {
-      const page = await reader.storage.listAll(list, { filters: [], sort, limit: 1000, after });
+      const page = await reader.storage.listAll(list, { filters: [], sort, limit: 1000, maxBytes: pageBytes, after });
       for (const { id } of page.entries) uris.push(`${parent}${collection}/${id}`);
       if (!page.more) break;
       after = [page.entries.at(-1)!.id];

@@ -5,6 +5,7 @@ import { compareLists } from '../../core/objects/list-order.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
@@ -151,6 +152,8 @@ function ancestorsOf(uri: string): readonly string[] {
 
 /** Ids asked for at once. */
 const batchSize = 500;
+/** Bytes of the objects that are deleted at once; the first is deleted whatever its size. */
+const pageBytes = 8_000_000;
 
 async function deleteObjects(
   { engine }: UserDataOptions,
@@ -161,13 +164,18 @@ async function deleteObjects(
   const scope: Scope = { kind, list, options: engine, context: { ...context, ids: above } };
   const { timestamp: clock } = await writer.storage.lock(list);
   for (let start = 0; start < ids.length; start += batchSize) {
-    const { deletions } = await writer.storage.deleteAll(list, {
+    const query: PageQuery = {
       filters: [],
       sort: [{ field: idField, direction: 'ascending' }],
       limit: batchSize,
       ids: ids.slice(start, start + batchSize),
-    });
-    await finishDeletions(scope, writer, clock, deletions);
+      maxBytes: pageBytes,
+    };
+    for (let isOver = false; !isOver;) {
+      const { deletions, more } = await writer.storage.deleteAll(list, query);
+      await finishDeletions(scope, writer, clock, deletions);
+      isOver = !more;
+    }
   }
 }
 

@@ -97,6 +97,8 @@ export async function refuseGroups(
 }
 
 const pageSize = 500;
+/** Bytes of the collections of a page; the first is read whatever its size. */
+const pageBytes = 8_000_000;
 
 /** Ids of the collections in a bucket. */
 export async function* readCollections({ session }: Acting, bucket: string): AsyncGenerator<string, void> {
@@ -104,7 +106,8 @@ export async function* readCollections({ session }: Acting, bucket: string): Asy
   const sort = [{ field: idField, direction: 'ascending' }] as const;
   for (let last: string | undefined; ;) {
     const after = last === undefined ? undefined : [last];
-    const { entries, more } = await session.reader.storage.listAll(list, { filters: [], sort, after, limit: pageSize });
+    const query = { filters: [], sort, after, limit: pageSize, maxBytes: pageBytes };
+    const { entries, more } = await session.reader.storage.listAll(list, query);
     for (const { id } of entries) {
       last = id;
       yield id;

@@ -1,21 +1,30 @@
 // The records of whole collections, read in the order of their ids: their canonical text, and how those of one collection
 // differ from those of another. Memory holds one page of a list, and the result.
+import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
-import { entryValue, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import { entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { idField } from '../../core/query/fields.ts';
 import { positionOf } from '../../core/query/sort.ts';
-import { formatCanonicalJson } from './canonical-json.ts';
+import { formatCanonicalInSteps } from './canonical-json.ts';
 
 const pageSize = 500;
+/** Bytes of the records of a page; the first is read whatever its size. */
+const pageBytes = 8_000_000;
 const sort: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
 
 /** The live objects of a list by their ids. */
 async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
   for (let last: StoredObject | undefined; ;) {
     const after = last === undefined ? undefined : positionOf(last, sort);
-    const { entries, more } = await storage.listAll(list, { filters: [], sort, after, limit: pageSize });
+    const { entries, more } = await storage.listAll(list, {
+      filters: [],
+      sort,
+      after,
+      limit: pageSize,
+      maxBytes: pageBytes,
+    });
     for (const entry of entries) {
       if (isTombstone(entry)) continue;
       last = entry;
@@ -32,8 +41,15 @@ async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<
  */
 export async function formatSignedText(storage: StorageReader, list: ListKey, timestamp: number): Promise<string> {
   const records: string[] = [];
-  for await (const object of readById(storage, list)) records.push(formatCanonicalJson(entryValue(object)));
+  for await (const object of readById(storage, list)) {
+    const formatting = runFromNow(formatRecord(object), 'urgent');
+    records.push(typeof formatting === 'string' ? formatting : await formatting);
+  }
   return `{"data":[${records.join(',')}],"last_modified":"${timestamp}"}`;
+}
+
+function* formatRecord(object: StoredObject): Steps<string> {
+  return yield* formatCanonicalInSteps(yield* entryInSteps(object));
 }
 
 /** Ids of the live objects. */
@@ -79,7 +95,7 @@ export async function compareLists(
     const order = there === undefined ? 1 : here === undefined ? -1 : compareText(there.id, here.id);
     if (order < 0) put.push(there!);
     else if (order > 0) removed.push(here!.id);
-    else if (isTouched(there!, here!) || !isSame(there!, here!)) put.push(there!);
+    else if (isTouched(there!, here!) || !(await isSame(there!, here!))) put.push(there!);
     if (order <= 0) there = await next(theirs);
     if (order >= 0) here = await next(ours);
   }
@@ -97,6 +113,11 @@ async function next(objects: AsyncGenerator<StoredObject, undefined>): Promise<S
 }
 
 /** Texts differ for values that do not, where another program has written them. */
-function isSame(a: StoredObject, b: StoredObject): boolean {
-  return a.text === b.text || formatCanonicalJson(a.attributes) === formatCanonicalJson(b.attributes);
+function isSame(a: StoredObject, b: StoredObject): boolean | Promise<boolean> {
+  return a.text === b.text || runFromNow(equalTexts(a, b), 'urgent');
+}
+
+function* equalTexts(a: StoredObject, b: StoredObject): Steps<boolean> {
+  const text = yield* formatCanonicalInSteps(yield* a.read());
+  return text === (yield* formatCanonicalInSteps(yield* b.read()));
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson, type JsonValue } from '../../../src/base/json.ts';
-import { formatCanonicalJson, holdsFloat } from '../../../src/plugins/signer/canonical-json.ts';
+import { formatCanonicalInSteps, formatCanonicalJson, holdsFloat } from '../../../src/plugins/signer/canonical-json.ts';
 
 const canonical = (text: string): string => formatCanonicalJson(parseJson(text));
 
@@ -43,6 +43,32 @@ describe('Canonical JSON', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('Canonical JSON of large values', () => {
+  /** The text, and how many steps it took. */
+  function inSteps(value: JsonValue): { readonly text: string; readonly steps: number } {
+    const writing = formatCanonicalInSteps(value);
+    for (let steps = 1; ; steps++) {
+      const step = writing.next();
+      if (step.done === true) return { text: step.value, steps };
+    }
+  }
+
+  it.each<[string, JsonValue]>([
+    ['characters of two units, wherever they are cut', `x${'😀é'.repeat(60_000)}"\\\n`],
+    ['many members', Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`ключ${n}`, [n, 'text', null]]))],
+    ['exact numbers', Array.from({ length: 5000 }, (_, n) => parseJson(`{"b":1.${n}0,"a":-0.0,"__proto__":[]}`))],
+    ['deep values', parseJson(`${'['.repeat(400)}"${'ж'.repeat(70_000)}"${']'.repeat(400)}`)],
+  ])('is the same text, and written in steps, with %s.', (_, value) => {
+    const { text, steps } = inSteps(value);
+    expect(text === formatCanonicalJson(value)).toBe(true);
+    expect(steps).toBeGreaterThan(3);
+  });
+
+  it('takes one step for small values.', () => {
+    expect(inSteps({ b: 1, a: 'é' })).toEqual({ text: String.raw`{"a":"\u00e9","b":1}`, steps: 1 });
   });
 });
 
