@@ -60,6 +60,7 @@ forEachBackend((backend) => {
     it('counts each entry of a batch, which is answered alone.', async () => {
       const service = await backend.start({
         settings: { ...threePerUser, 'rate_limits.calls.methods': 'PUT', 'rate_limits.calls.paths': '/buckets/*' },
+        clock: stoppedClock(),
       });
       onTestFinished(() => service.close());
       const ann = service.asUser('ann');
@@ -105,7 +106,7 @@ describe('A rate limit', () => {
       'multiauth.policies': 'counting',
       'multiauth.policy.counting.use': 'counting',
     };
-    const service = await start(settings, { plugins: [counting] });
+    const service = await start(settings, { plugins: [counting], clock: stoppedClock() });
     let user = 0;
     const ask = (): Promise<TestResponse> => service.asUser(`user ${user++}`).request('GET', '/v1/buckets');
     expect(await statuses(ask, 5)).toEqual([200, 200, 200, 429, 429]);
@@ -186,7 +187,7 @@ describe('A rate limit', () => {
   });
 
   it('does not count what browsers ask first, nor whether the process is alive.', async () => {
-    const service = await start(threePerAddress);
+    const service = await start(threePerAddress, { clock: stoppedClock() });
     const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'GET' };
     const ask = (): Promise<TestResponse> => service.request('OPTIONS', '/v1/buckets', { headers: preflight });
     expect(new Set(await statuses(ask, 6))).toEqual(new Set([200]));
@@ -215,7 +216,8 @@ describe('A rate limit', () => {
     const asRobot = service.asUser('robot');
     expect(await statuses(() => asRobot.request('GET', '/v1/buckets'), 5)).toEqual([200, 200, 200, 200, 200]);
     expect((await admin.request('GET', '/v1/buckets')).status).toBe(429);
-    const all = await start({ ...threePerAddress, rate_limit_exempt_principals: 'system.Authenticated' });
+    const settings = { ...threePerAddress, rate_limit_exempt_principals: 'system.Authenticated' };
+    const all = await start(settings, { clock: stoppedClock() });
     expect(await statuses(() => all.asUser('ann').request('GET', '/v1/'), 5)).toEqual([200, 200, 200, 200, 200]);
     expect(await statuses(() => all.request('GET', '/v1/'), 4)).toEqual([200, 200, 200, 429]);
   });
