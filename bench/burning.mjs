@@ -29,7 +29,7 @@ const mostPrincipals = 10_000;
 export async function* run(bench) {
   const { isShort, seconds } = bench.size;
   const size = isShort ? 2000 : 100_000;
-  for (const backend of bench.among('sqlite', 'postgresql')) {
+  for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     const settings = { includes: 'history', experimental_collection_schema_validation: 'true' };
     const program = await bench.server(backend, { records: size }, { settings });
     for (const { name, request, isUnread } of [
