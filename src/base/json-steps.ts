@@ -98,9 +98,9 @@ export function* formatInSteps(value: JsonValue): Steps<string> {
   return writer.text;
 }
 
-/** A container that is being written: its members from `index` on are still to come. */
+/** A container or a long string that is being written: its members or characters from `index` on are still to come. */
 interface Frame {
-  readonly container: JsonObject | readonly JsonValue[];
+  readonly container: JsonObject | readonly JsonValue[] | string;
   /** Of an object. */
   readonly keys: readonly string[] | undefined;
   index: number;
@@ -138,6 +138,7 @@ class JsonWriter {
   /** Writes the next member of the container, or its end; returns the number of characters. */
   #writeMember(frame: Frame): number {
     const { container, keys, index } = frame;
+    if (typeof container === 'string') return this.#writeChars(frame, container);
     if (keys === undefined) {
       const items = container as readonly JsonValue[];
       if (index === items.length) return this.#close(']');
@@ -157,10 +158,24 @@ class JsonWriter {
       this.#open.push({ container: value as readonly JsonValue[], keys: undefined, index: 0 });
       return this.#add('[');
     }
+    if (typeof value === 'string' && value.length > pieceChars) {
+      this.#open.push({ container: value, keys: undefined, index: 0 });
+      return this.#add('"');
+    }
     if (!isJsonObject(value)) return this.#add(JSON.stringify(value));
     const keys = Object.keys(value);
     this.#open.push({ container: value, keys, index: 0 });
     return this.#add('{') + keys.length;
+  }
+
+  /** Writes the next characters of a long string, or its end. */
+  #writeChars(frame: Frame, text: string): number {
+    const { index } = frame;
+    if (index === text.length) return this.#close('"');
+    const end = index + pieceChars;
+    // The two halves of a character stay together: alone they would be escaped.
+    frame.index = Math.min(isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end, text.length);
+    return this.#add(JSON.stringify(text.slice(index, frame.index)).slice(1, -1));
   }
 
   #close(end: string): number {
@@ -180,6 +195,10 @@ class JsonWriter {
     this.#tokens = [];
     this.#chars = 0;
   }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
 }
 
 /** Sets the members of an object that are not left out on another one. */

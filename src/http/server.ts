@@ -5,6 +5,7 @@ import http, { type IncomingMessage, type Server, type ServerResponse } from 'no
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { pause } from '../base/steps.ts';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { limitConnections } from './connection-limit.ts';
@@ -208,8 +209,11 @@ class Shell {
     } catch (error) {
       return respondWithRefusal(runner, request, error);
     }
+    if (typeof response.body === 'string' && response.body.length > smallBytes) {
+      response = await encodeLarge(response, response.body);
+    }
     const { body } = response;
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? bytesOfLarge(body) : 0;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
     try {
       if (isRead) account.holdRead(request.target, bytes);
       else account.holdAnswer(bytes);
@@ -298,9 +302,8 @@ class Shell {
     if (headers['Content-Length'] === undefined) head.push('Content-Length', String(bytes));
     outgoing.writeHead(status, head);
     const encoding = bytes === body.length ? 'latin1' : 'utf8';
-    if (bytes > smallBytes) {
-      // As bytes it lies outside of the heap while it waits for the client.
-      outgoing.end(typeof body === 'string' ? Buffer.from(body, encoding) : body);
+    if (body.length > smallBytes) {
+      outgoing.end(body);
       return { sent: whenSent(incoming.socket, outgoing) };
     }
     departures.add(outgoing, body, encoding, () => {
@@ -329,10 +332,14 @@ function decodeTarget(url: string): string {
   return Buffer.from(url, 'latin1').toString('utf8');
 }
 
-/** The bytes of a large body; of a small one its length, which takes no time to find out. */
-function bytesOfLarge(body: string | Uint8Array): number {
-  return body.length <= smallBytes ? body.length : Buffer.byteLength(body);
+/** Encodes a large body. As bytes it lies outside of the heap while it waits for the client. */
+async function encodeLarge(response: ServiceResponse, body: string): Promise<ServiceResponse> {
+  if (body.length > charsOfTurn) await pause('normal');
+  return { ...response, body: Buffer.from(body) };
 }
+
+/** Bodies from this length on are encoded in a turn of the event loop of their own. */
+const charsOfTurn = 1_000_000;
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',

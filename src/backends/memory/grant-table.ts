@@ -127,20 +127,23 @@ export class GrantTable {
   }
 
   /** Adds principals to entries of the object. */
-  add(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): void {
+  *add(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
     for (const permission of Object.keys(permissions)) {
-      for (const principal of permissions[permission]!) this.grant(objectId, permission, principal, unit);
+      yield* this.#grantAll(objectId, permission, permissions[permission]!, unit);
     }
   }
 
   /** Makes these entries of the object what they say; others stay. */
-  replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): void {
+  *replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
     for (const permission of Object.keys(permissions)) {
       const keep = new Set(permissions[permission]);
+      let revoked = 0;
       for (const principal of this.entriesOf(objectId)?.get(permission) ?? []) {
-        if (!keep.has(principal)) this.revoke(objectId, permission, principal, unit);
+        if (keep.has(principal)) continue;
+        this.revoke(objectId, permission, principal, unit);
+        if (++revoked % principalsPerStep === 0) yield;
       }
-      for (const principal of keep) this.grant(objectId, permission, principal, unit);
+      yield* this.#grantAll(objectId, permission, keep, unit);
     }
   }
 
@@ -171,6 +174,14 @@ export class GrantTable {
     unit.record(() => (this.#grants = grants));
   }
 
+  *#grantAll(objectId: string, permission: string, principals: Iterable<string>, unit: MemoryUnit): Steps<void> {
+    let granted = 0;
+    for (const principal of principals) {
+      this.grant(objectId, permission, principal, unit);
+      if (++granted % principalsPerStep === 0) yield;
+    }
+  }
+
   #admit(userId: string, principal: string): void {
     addTo(this.#grants.principalsOf, userId, principal);
     addTo(this.#grants.usersOf, principal, userId);
@@ -181,6 +192,9 @@ export class GrantTable {
     removeFrom(this.#grants.usersOf, principal, userId);
   }
 }
+
+/** Principals that are granted or revoked a permission in one step, which takes some milliseconds. */
+export const principalsPerStep = 500;
 
 /** Where a principal is looked for without a pattern. */
 const everywhere = { folder: '', flat: false };

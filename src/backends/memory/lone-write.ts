@@ -1,7 +1,8 @@
 // A write to one object and its entries, done in the one step of a unit of work.
+import { runAtOnce } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import { isSameObject } from '../../core/objects/stored.ts';
-import type { GrantTable } from './grant-table.ts';
+import { principalsPerStep, type GrantTable } from './grant-table.ts';
 import type { ListChanges } from './list-changes.ts';
 import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -14,6 +15,8 @@ export function writeAlone(
   unit: MemoryUnit,
   { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: LoneWrite,
 ): number | undefined {
+  // Many principals are granted in steps, by a unit of work that holds its turn meanwhile.
+  if (Object.values(entries).some((principals) => principals.length > principalsPerStep)) return undefined;
   if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
   const found = lists.find(list);
   const object = isFresh ? undefined : found?.contents.live.get(id);
@@ -24,6 +27,6 @@ export function writeAlone(
     if (uri !== undefined) grants.removeObjects([uri], unit);
     return changes.remove(list, object, lastModified, true).tombstone.lastModified;
   }
-  if (uri !== undefined) grants.replace(uri, entries, unit);
+  if (uri !== undefined) runAtOnce(grants.replace(uri, entries, unit));
   return changes.put(list, id, text, lastModified, isFresh).lastModified;
 }

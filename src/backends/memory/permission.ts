@@ -10,6 +10,7 @@ import type {
   PermissionWriter,
   WalkPage,
 } from '../../contracts/permission.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
 import { parsePattern } from '../../core/permissions/object-pattern.ts';
@@ -206,13 +207,11 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
-    return this.run(() => {
-      for (const { objectId, permissions } of entries) this.grants.add(objectId, permissions, this.#unit);
-    });
+    return this.#unit.walk(this.#addAll(entries));
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    return this.run(() => this.grants.replace(objectId, permissions, this.#unit));
+    return this.#unit.walk(this.grants.replace(objectId, permissions, this.#unit));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
@@ -225,6 +224,10 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
 
   flush(): Promise<void> {
     return this.run(() => this.grants.flush(this.#unit));
+  }
+
+  *#addAll(entries: Parameters<PermissionWriter['addToAces']>[0]): Steps<void> {
+    for (const { objectId, permissions } of entries) yield* this.grants.add(objectId, permissions, this.#unit);
   }
 
   #expelAll(principal: string): void {

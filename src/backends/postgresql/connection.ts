@@ -12,8 +12,8 @@ export type Row = readonly (string | null)[];
 
 /** A lot of rows that take long to go through when there are many of them. */
 export interface Stretch {
-  /** Of a list, or those of the principals of an object. */
-  readonly of: 'list' | 'entries';
+  /** The whole of a list, a page of one that may be long, or the principals of an object. */
+  readonly of: 'list' | 'page' | 'entries';
   /** What tells it from all others of its kind. */
   readonly name: string;
 }

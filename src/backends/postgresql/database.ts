@@ -45,6 +45,8 @@ export interface PostgresDatabase extends Database {
 export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDatabaseOptions): PostgresDatabase {
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
+    // Their answers, of megabytes, keep the service itself busy as well.
+    page: new LongReads({ atOnce: longReads, longMs: 50 }),
     // Of their answers, of hundreds of kilobytes, several at a time keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),
   };

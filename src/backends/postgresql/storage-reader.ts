@@ -7,6 +7,7 @@ import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement, type Stretch } from './connection.ts';
 import { readPageText } from './page-text.ts';
 import { readJoinedPage } from './joined-page.ts';
+import { everyTimestamp, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
 import type { Compiled } from './parameters.ts';
 import { question, type QuestionValue } from './question.ts';
@@ -174,7 +175,14 @@ async function askPage(
 }
 
 function statementOf(list: ListKey, text: string, query: PageQuery): Statement {
-  return isByIndex(query) ? { text } : { text, goesThrough: stretchOf(list) };
+  if (!isByIndex(query)) return { text, goesThrough: stretchOf(list) };
+  return query.limit > maxTextLimit ? { text, goesThrough: pageStretchOf(list, query) } : { text };
+}
+
+/** Pages that start at a time are mostly short, also where the whole list is long. */
+function pageStretchOf(list: ListKey, { filters }: PageQuery): Stretch {
+  const isFromStart = splitTimestampRange(filters).range.low <= everyTimestamp.low;
+  return { of: 'page', name: `${isFromStart ? 'all' : 'since'} ${stretchOf(list).name}` };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[] {
