@@ -17,11 +17,12 @@ import process from 'node:process';
  * @property {number} p99
  * @property {number} p999
  * @property {number} max
+ * @property {Record<string, number>} p99Of by method
  * @property {string} [failure]
  */
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 100 });
-/** @type {number[]} */
+/** @type {{ method: string, ms: number }[]} */
 let latencies = [];
 /** @type {string | undefined} */
 let failure;
@@ -60,7 +61,7 @@ function ask(url, headers, { method = 'GET', path, body, headers: own = {} }, ex
     (response) => {
       response.resume();
       response.once('end', () => {
-        latencies.push(performance.now() - due);
+        latencies.push({ method, ms: performance.now() - due });
         if (!expected.includes(response.statusCode ?? 0)) failure ??= `${method} ${path}: ${response.statusCode}`;
         waiting--;
       });
@@ -79,10 +80,24 @@ function finish() {
     setTimeout(finish, 5);
     return;
   }
-  latencies.sort((a, b) => a - b);
-  const at = (/** @type {number} */ share) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
-  const figures = { visits: latencies.length, p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) };
+  const at = rankingOf(latencies);
+  const methods = [...new Set(latencies.map(({ method }) => method))];
+  const p99Of = Object.fromEntries(
+    methods.map((method) => [method, rankingOf(latencies.filter((each) => each.method === method))(0.99)]),
+  );
+  const figures = { visits: latencies.length, p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1), p99Of };
   process.send?.({ ...figures, ...(failure === undefined ? {} : { failure }) });
+}
+
+/**
+ * Returns a function from a share of the visits to the milliseconds that they took at most.
+ *
+ * @param {{ ms: number }[]} visits
+ * @returns {(share: number) => number}
+ */
+function rankingOf(visits) {
+  const sorted = visits.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  return (share) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 }
 
 process.on('message', (/** @type {Visit | 'stop'} */ message) => {

@@ -15,8 +15,9 @@ const probe = fileURLToPath(new URL('probe.mjs', import.meta.url));
  * @returns {Pick<import('./rows.mjs').Row, 'ours' | 'beside' | 'value' | 'unit' | 'target' | 'latency'>}
  */
 export function besideQuiet(quiet, busy) {
+  const methods = Object.entries(busy.p99Of).map(([method, ms]) => `${method} ${formatMs(ms)}`);
   return {
-    ours: `${formatMs(busy.p99)} ms, longest ${formatMs(busy.max)} ms`,
+    ours: `${formatMs(busy.p99)} ms (${methods.join(', ')}), longest ${formatMs(busy.max)} ms`,
     beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
     value: busy.p99,
     unit: 'ms',
