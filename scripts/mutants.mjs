@@ -2,6 +2,7 @@
 // the tests have to notice: the model, or where its requests cannot get that far, the tests that the fault names.
 // `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
 import { idMutants } from './id-mutants.mjs';
+import { memoryMutants } from './memory-mutants.mjs';
 
 /**
  * @typedef {{
@@ -19,6 +20,7 @@ import { idMutants } from './id-mutants.mjs';
 /** @type {readonly Mutant[]} */
 export const mutants = [
   ...idMutants,
+  ...memoryMutants,
 
   // Permissions
   {
