@@ -4,6 +4,7 @@ import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
 import { describeResources } from './capability.ts';
 import { OptionsBook } from './options.ts';
+import { requirePatterns } from './patterns.ts';
 import { placeUri, Routes } from './routes.ts';
 import { pluginUserId, type SignerService } from './service.ts';
 import { collectionsWithOwnSettings, readFor, signerFamilies, signerSettings } from './settings.ts';
@@ -17,6 +18,7 @@ export const signer = definePlugin({
     const { settings, clock } = host;
     const values = settings.read(signerSettings);
     const resources = values['signer.resources'];
+    requirePatterns(settings.keys());
     if (resources.length === 0) throw new Error('signer.resources is empty: there is nothing to sign.');
     const options = new OptionsBook(settings, values, clock);
     const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
