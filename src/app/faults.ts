@@ -4,10 +4,16 @@ import { problemsOfError, SettingsError, withoutRepetitions, type Problem } from
 export class Faults {
   readonly #errors: Error[] = [];
   #hasGaps = false;
+  #hasUnknownGaps = false;
 
-  /** Whether a plugin is missing: names that nothing else brings may be its own, and are not reported as unknown. */
+  /** Whether a plugin is missing. */
   get hasGaps(): boolean {
     return this.#hasGaps;
+  }
+
+  /** Whether a plugin from outside is missing: any name that is not known may be its own, and is not reported. */
+  get hasUnknownGaps(): boolean {
+    return this.#hasUnknownGaps;
   }
 
   /** What is wrong, without repetitions. */
@@ -20,8 +26,9 @@ export class Faults {
   }
 
   /** Adds the error of a plugin that is missing because of it. */
-  addMissing(error: unknown): void {
+  addMissing(error: unknown, { isBuiltIn }: { readonly isBuiltIn: boolean }): void {
     this.#hasGaps = true;
+    if (!isBuiltIn) this.#hasUnknownGaps = true;
     this.add(error);
   }
 

@@ -21,7 +21,7 @@ export async function gatherPlugins(
     try {
       included.push(await findPlugin(name));
     } catch (error) {
-      faults.addMissing(error);
+      faults.addMissing(error, { isBuiltIn: false });
     }
   }
   const plugins = [...new Set([...included, ...further])];
@@ -45,7 +45,8 @@ export async function setUpPlugins(
       // Problems of settings name the settings themselves.
       const isNamed = error instanceof SettingsError;
       const message = `The plugin ${plugin.name} could not be set up: ${messageOf(error)}`;
-      faults.addMissing(isNamed ? error : new Error(message, { cause: error }));
+      const isBuiltIn = builtInNames.includes(plugin.name);
+      faults.addMissing(isNamed ? error : new Error(message, { cause: error }), { isBuiltIn });
     }
   }
   return parts;

@@ -7,6 +7,9 @@ import { policyClass } from '../settings/policy-class.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 
+/** Policies that come with plugins of this software, which may be missing. */
+const ofPlugins: ReadonlySet<string> = new Set(['AccountsPolicy', 'OpenIDConnectPolicy']);
+
 /** They become the first part of user ids and parts of addresses; a colon would let two policies share an id. */
 const nameForm = /^[A-Za-z0-9_.-]+$/;
 
@@ -32,7 +35,7 @@ export function createPolicies(
     const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name, factories);
     const factory = factories.get(use.slice(use.lastIndexOf('.') + 1)) ?? factories.get(policyClass(use));
     if (factory === undefined) {
-      if (faults.hasGaps) return undefined;
+      if (faults.hasUnknownGaps || (faults.hasGaps && ofPlugins.has(policyClass(use)))) return undefined;
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
           `use one of ${[...factories.keys()].join(', ')}, or include the plugin that brings it.`,

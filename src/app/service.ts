@@ -160,7 +160,8 @@ export async function assemble(
   };
   // Everything that is wrong with what the settings name is thrown together, below.
   const parts = await setUpPlugins(plugins, host, faults);
-  const isComplete = !faults.hasGaps;
+  // Names that only a missing plugin knows are no fault of their own.
+  const canLookUp = !faults.hasUnknownGaps;
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
   const policies = observation.ofPolicies(createPolicies(host, parts, faults));
@@ -169,7 +170,7 @@ export async function assemble(
     ...kindSettings(settings),
     idGenerators: idGeneratorsOf(parts),
     authorization:
-      authorization ?? (isComplete ? await faults.attemptAsync(() => createAuthorization(host, parts)) : undefined),
+      authorization ?? (canLookUp ? await faults.attemptAsync(() => createAuthorization(host, parts)) : undefined),
   };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
@@ -180,7 +181,7 @@ export async function assemble(
   const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
-  const compiled = isComplete
+  const compiled = canLookUp
     ? faults.attempt(() => compileKinds(withAddedPermissions(declared, added), ofKinds))
     : undefined;
   for (const [name, kind] of compiled ?? []) kinds.set(name, kind);
@@ -190,7 +191,7 @@ export async function assemble(
   const listeners = await createListeners(
     host,
     parts,
-    compiled === undefined ? undefined : new Set(kinds.keys()),
+    compiled === undefined || faults.hasGaps ? undefined : new Set(kinds.keys()),
     faults,
   );
   faults.throwAll();
