@@ -113,6 +113,7 @@ class Writer {
 
   /** The section of settings whose names begin alike. */
   #sectionOf(key: string): string {
+    if (key.endsWith('_principals')) return this.#known.get('bucket_create_principals')?.row.section ?? 'Other';
     const beginning = key.slice(0, key.indexOf('.') + 1);
     for (const [known, { row }] of this.#known) if (beginning !== '' && known.startsWith(beginning)) return row.section;
     return 'Other';

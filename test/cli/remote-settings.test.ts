@@ -130,6 +130,20 @@ describe('The local configuration of Remote Settings', () => {
       expect(published.changes).toMatchObject([{ id: 'one', n: 1 }]);
       expect(isTrue(published, service.publicKey)).toBe(true);
     }
+    const { body } = await new Client(service).ask('GET', '/');
+    expect(body).toMatchObject({
+      capabilities: {
+        signer: {
+          resources: expect.arrayContaining([
+            expect.objectContaining({
+              source: { bucket: 'main-workspace', collection: 'quicksuggest-en-desktop' },
+              destination: { bucket: 'main', collection: 'quicksuggest-en-desktop' },
+              to_review_enabled: false,
+            }),
+          ]),
+        },
+      },
+    });
     const reviewed = '/buckets/main-workspace/collections/quicksuggest-en-tablet';
     expect((await ed.ask('PUT', reviewed)).status).toBe(201);
     expect((await ed.ask('PUT', `${reviewed}/records/one`, { data: { n: 1 } })).status).toBe(201);
