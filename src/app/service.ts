@@ -312,15 +312,18 @@ function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
   return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
-/** @throws Error naming the plugin that could not be started, with its reason */
+/** @throws Error naming the plugin that could not be started, with its reason; SettingsError for several */
 async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
+  const faults = new Faults();
   for (const [index, part] of parts.entries()) {
     try {
       await part.start?.();
     } catch (error) {
-      throw new Error(`The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`, { cause: error });
+      const message = `The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`;
+      faults.add(new Error(message, { cause: error }));
     }
   }
+  faults.throwAll();
 }
 
 /** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */

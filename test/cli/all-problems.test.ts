@@ -90,6 +90,22 @@ describe('A configuration with mistakes everywhere', () => {
     expect(err).not.toMatch(/LdapPolicy|OfTheirs|theirs/);
   });
 
+  test('that plugins find when they start makes the start name all of them.', async () => {
+    const lines = [
+      '[app:main]',
+      'userid_hmac_secret = a secret that is long enough for tests',
+      'built_in_kinds = false',
+      'includes = changes attachments',
+      'changes.excluded_collections = /nowhere',
+      'attachment.base_path = files',
+    ];
+    const { code, err } = await run(['start'], { cwd: configured(lines) });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/plugin changes could not be started(?:.|\n)*plugin attachments could/),
+    ]);
+  });
+
   test('is refused as a whole by the library too.', async () => {
     const settings = settingsOf({
       userid_hmac_secret: 'x',
