@@ -7,17 +7,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
-import { SettingsError } from '../settings/problems.ts';
+import { describeProblem, type Problem } from '../settings/problems.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState, type OpenBackends } from './backends.ts';
 import { describeExposedFiles } from './data-files.ts';
+import { Faults } from './faults.ts';
 import { messageOf } from './modules.ts';
 import { Observation } from './observation.ts';
 import { Observers } from './observers.ts';
-import { findPlugins } from './plugins.ts';
+import { gatherPlugins } from './plugins.ts';
 import { findRisks } from './risks.ts';
-import { assemble, tablesOf } from './service.ts';
+import { assemble, familiesOf, tablesOf } from './service.ts';
 import { findTracing } from './tracing/environment.ts';
 
 export interface Finding {
@@ -26,13 +27,34 @@ export interface Finding {
   readonly text: string;
 }
 
-/** Tells what it finds, as it finds it. */
-export async function checkService(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
+/**
+ * Tells what it finds, as it finds it.
+ *
+ * @param problems of the settings, which are told already; backends that one of them is about are not looked at
+ */
+export async function checkService(
+  settings: Settings,
+  tell: (finding: Finding) => void,
+  problems: readonly Problem[] = [],
+): Promise<void> {
   const exposed = await describeExposedFiles(settings);
   for (const text of [...settings.warnings, ...findRisks(settings), ...exposed]) tell({ kind: 'warning', text });
   checkTracing(tell);
   await checkAssembly(settings, tell);
-  await checkBackends(settings, tell);
+  if (!problems.some(isAboutBackends)) await checkBackends(settings, tell);
+}
+
+function isAboutBackends({ name = '' }: Problem): boolean {
+  return /^(?:(?:svc|kinto)[._])?(?:storage|permission|cache|sqlite|postgresql|redis|security_state)_/i.test(name);
+}
+
+/**
+ * Returns what keeps the service from being put together, beyond the problems of the core's settings: plugins, their
+ * settings, policies, listeners. Backends are not looked at.
+ */
+export async function findAssemblyProblems(settings: Settings): Promise<readonly Problem[]> {
+  const ignore = (): void => undefined;
+  return (await tryAssembly(settings, { debug: ignore, info: ignore, warn: ignore, error: ignore })).problems;
 }
 
 function checkTracing(tell: (finding: Finding) => void): void {
@@ -41,22 +63,32 @@ function checkTracing(tell: (finding: Finding) => void): void {
   else if (wish === 'on') tell({ kind: 'ok', text: 'traces: sent, as OTEL_… in the environment says' });
 }
 
-/** Puts the service together on backends in memory, which finds what is wrong with plugins, policies and listeners. */
+/** Reports what is wrong with plugins, policies and listeners. */
 async function checkAssembly(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
-  const logger = tellingLogger(tell);
-  try {
-    const plugins = await findPlugins(settings, []);
-    settings.check(tablesOf(plugins));
+  const { problems, names } = await tryAssembly(settings, tellingLogger(tell));
+  for (const problem of problems) tell({ kind: 'problem', text: describeProblem(problem) });
+  if (problems.length === 0) tell({ kind: 'ok', text: `plugins: ${names.length === 0 ? 'none' : names.join(', ')}` });
+}
+
+interface Trial {
+  readonly problems: readonly Problem[];
+  /** Names of the plugins. */
+  readonly names: readonly string[];
+}
+
+/** Puts the service together on backends in memory, and takes it apart. */
+async function tryAssembly(settings: Settings, logger: Logger): Promise<Trial> {
+  const faults = new Faults();
+  const plugins = await gatherPlugins(settings, [], faults);
+  faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
+  // What is thrown repeats the faults, or is one that came after them.
+  await faults.attemptAsync(async () => {
     const observation = new Observation(new Observers(logger), undefined, false);
     const backends = await inMemory(settings);
-    const service = await assemble({ settings, logger, clock: systemClock }, plugins, backends, observation);
+    const service = await assemble({ settings, logger, clock: systemClock, faults }, plugins, backends, observation);
     await service.close();
-    const names = plugins.map(({ name }) => name).join(', ');
-    tell({ kind: 'ok', text: `plugins: ${names === '' ? 'none' : names}` });
-  } catch (error) {
-    const lines = error instanceof SettingsError ? error.lines : [messageOf(error)];
-    for (const text of lines) tell({ kind: 'problem', text });
-  }
+  });
+  return { problems: faults.problems, names: plugins.map(({ name }) => name) };
 }
 
 async function inMemory(settings: Settings): Promise<OpenBackends> {

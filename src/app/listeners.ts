@@ -6,6 +6,7 @@ import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 import { webhookListener } from '../webhooks/listener.ts';
+import type { Faults } from './faults.ts';
 import { isModulePath, loadModule, messageOf } from './modules.ts';
 import { redisListener } from './redis-listener.ts';
 
@@ -22,15 +23,15 @@ const builtIn: Readonly<Record<string, ListenerFactory>> = {
 };
 
 /**
- * Makes the configured listeners, in their order.
+ * Makes the configured listeners, in their order. Those that cannot be made are faults and left out.
  *
- * @param kinds names of all kinds, to check filters against
- * @throws Error naming the listener that cannot be made, with the reason
+ * @param kinds names of all kinds, to check filters against; `undefined` while they are not known
  */
 export async function createListeners(
   host: PluginHost,
   parts: readonly PluginParts[],
-  kinds: ReadonlySet<string>,
+  kinds: ReadonlySet<string> | undefined,
+  faults: Faults,
 ): Promise<ConfiguredListeners> {
   const { settings } = host;
   const listeners: (readonly [name: string, listener: Listener])[] = [];
@@ -39,7 +40,10 @@ export async function createListeners(
   for (const alias of settings.lookupList('event_listeners') ?? []) {
     const name = nameOf(alias);
     const prefix = `event_listeners.${name}`;
-    if (names.has(name)) throw new Error(`event_listeners names two listeners ${name}.`);
+    if (names.has(name)) {
+      faults.add(new Error(`event_listeners names two listeners ${name}.`));
+      continue;
+    }
     names.add(name);
     try {
       const factory = await findFactory(findUse(settings, prefix, alias), parts);
@@ -47,7 +51,7 @@ export async function createListeners(
       listeners.push([name, listener]);
       subscribers.push(...subscribersOf(name, listener, filtersOf(settings, prefix, kinds)));
     } catch (error) {
-      throw new Error(`The event listener ${name} could not be made: ${messageOf(error)}`, { cause: error });
+      faults.add(new Error(`The event listener ${name} could not be made: ${messageOf(error)}`, { cause: error }));
     }
   }
   return {
@@ -120,15 +124,15 @@ interface ListenerFilters {
   readonly isSync: boolean | undefined;
 }
 
-function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string>): ListenerFilters {
+function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string> | undefined): ListenerFilters {
   const actions = settings.lookupWith(list(), `${prefix}.actions`) ?? ['create', 'update', 'delete'];
   const wrong = actions.find((action) => !knownActions.some((known) => known === action));
   if (wrong !== undefined) {
     throw new Error(`${prefix}.actions names ${wrong}; there are ${knownActions.join(', ')}.`);
   }
   const resources = settings.lookupWith(list(), `${prefix}.resources`) ?? [];
-  const unknown = resources.find((kind) => !kinds.has(kind));
-  if (unknown !== undefined)
+  const unknown = kinds === undefined ? undefined : resources.find((kind) => !kinds.has(kind));
+  if (kinds !== undefined && unknown !== undefined)
     throw new Error(`${prefix}.resources names ${unknown}; there are ${[...kinds].join(', ')}.`);
   return {
     actions: knownActions.filter((action) => actions.includes(action)),

@@ -2,36 +2,51 @@
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
 import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
+import { SettingsError } from '../settings/problems.ts';
+import type { Faults } from './faults.ts';
 import { loadModule, messageOf } from './modules.ts';
 
 /**
- * The included plugins, each once, in the order of the setting and then of the list.
- *
- * @throws Error for a name that is neither built in nor a module that exports a plugin
+ * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither built
+ * in nor a module that exports a plugin is a fault and left out.
  */
-export async function findPlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
+export async function gatherPlugins(
+  settings: Settings,
+  further: readonly Plugin[],
+  faults: Faults,
+): Promise<readonly Plugin[]> {
   const included: Plugin[] = [];
   const names = [...settings.get('includes'), ...(settings.get('flush_endpoint_enabled') ? ['flush'] : [])];
-  for (const name of names) included.push(await findPlugin(name));
+  for (const name of names) {
+    try {
+      included.push(await findPlugin(name));
+    } catch (error) {
+      faults.addMissing(error, { isBuiltIn: false });
+    }
+  }
   const plugins = [...new Set([...included, ...further])];
   const own = plugins.map(({ name }) => name);
   const twice = own.find((name, index) => own.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`Two plugins have the name ${twice}.`);
+  if (twice !== undefined) faults.add(new Error(`Two plugins have the name ${twice}.`));
   return plugins;
 }
 
-/**
- * Lets the plugins say what they add, one after the other.
- *
- * @throws Error naming the plugin that could not be set up, with its reason
- */
-export async function setUpPlugins(plugins: readonly Plugin[], host: PluginHost): Promise<readonly PluginParts[]> {
+/** Lets the plugins say what they add, one after the other; those that cannot be set up are left out. */
+export async function setUpPlugins(
+  plugins: readonly Plugin[],
+  host: PluginHost,
+  faults: Faults,
+): Promise<readonly PluginParts[]> {
   const parts: PluginParts[] = [];
   for (const plugin of plugins) {
     try {
       parts.push(await plugin.setup(host));
     } catch (error) {
-      throw new Error(`The plugin ${plugin.name} could not be set up: ${messageOf(error)}`, { cause: error });
+      // Problems of settings name the settings themselves.
+      const isNamed = error instanceof SettingsError;
+      const message = `The plugin ${plugin.name} could not be set up: ${messageOf(error)}`;
+      const isBuiltIn = builtInNames.includes(plugin.name);
+      faults.addMissing(isNamed ? error : new Error(message, { cause: error }), { isBuiltIn });
     }
   }
   return parts;

@@ -3,32 +3,39 @@ import type { AuthenticationPolicy, PolicyFactory } from '../contracts/authentic
 import { basicPolicy } from '../http/authentication/basic.ts';
 import { bearerPolicy } from '../http/authentication/bearer.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
+import { policyClass } from '../settings/policy-class.ts';
+import { userIdSecret } from '../settings/user-id-secret.ts';
+import type { Faults } from './faults.ts';
+
+/** Policies that come with plugins of this software, which may be missing. */
+const ofPlugins: ReadonlySet<string> = new Set(['AccountsPolicy', 'OpenIDConnectPolicy']);
 
 /** They become the first part of user ids and parts of addresses; a colon would let two policies share an id. */
 const nameForm = /^[A-Za-z0-9_.-]+$/;
 
 /**
- * Makes the policies of `multiauth.policies`.
- *
- * @throws Error for a policy without a known implementation, or with a name that cannot be one
+ * Makes the policies of `multiauth.policies`. Those without a known implementation, and those with a name that cannot
+ * be one, are faults and left out.
  */
 export function createPolicies(
   { settings, cache, clock, logger }: Pick<PluginHost, 'settings' | 'cache' | 'clock' | 'logger'>,
   parts: readonly PluginParts[],
+  faults: Faults,
 ): readonly AuthenticationPolicy[] {
   const factories = new Map<string, PolicyFactory>([
-    ['BasicAuthAuthenticationPolicy', basicPolicy],
+    ['BasicAuthAuthenticationPolicy', (context) => basicPolicy({ ...context, secret: userIdSecret(settings) })],
     ['BearerPolicy', bearerPolicy],
   ]);
   for (const { policies } of parts) {
     for (const [name, factory] of Object.entries(policies ?? {})) factories.set(name, factory);
   }
   const names = settings.get('multiauth.policies');
-  requireNames(names);
-  return names.map((name) => {
+  faults.attempt(() => requireNames(names));
+  const create = (name: string): AuthenticationPolicy | undefined => {
     const use = settings.lookup(`multiauth.policy.${name}.use`) ?? defaultUse(name, factories);
-    const factory = factories.get(use.slice(use.lastIndexOf('.') + 1));
+    const factory = factories.get(use.slice(use.lastIndexOf('.') + 1)) ?? factories.get(policyClass(use));
     if (factory === undefined) {
+      if (faults.hasUnknownGaps || (faults.hasGaps && ofPlugins.has(policyClass(use)))) return undefined;
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
           `use one of ${[...factories.keys()].join(', ')}, or include the plugin that brings it.`,
@@ -44,7 +51,8 @@ export function createPolicies(
       clock,
       logger,
     });
-  });
+  };
+  return names.flatMap((name) => faults.attempt(() => create(name)) ?? []);
 }
 
 function requireNames(names: readonly string[]): void {
@@ -61,6 +69,6 @@ function requireNames(names: readonly string[]): void {
 
 /** The policies that every deployment calls the same need not be spelled out. */
 function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
-  if (name === 'account' && factories.has('AccountsPolicy')) return 'AccountsPolicy';
+  if ((name === 'account' || name === 'accounts') && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
 }

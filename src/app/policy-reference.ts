@@ -17,7 +17,9 @@ told in the [guide](../guides/authentication.md).
 
 A parameter is written \`multiauth.policy.<name>.<parameter>\`, where the name is one of
 [multiauth.policies](settings.md#multiauthpolicies); in the environment \`SVC_MULTIAUTH_POLICY_<NAME>_<PARAMETER>\`. \`use\`
-says which of the policies below it is; names with dots before, as other deployments write them, mean the same.
+says which of the policies below it is. Dotted names of Kinto mean the same:
+\`kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy\` is \`AccountsPolicy\`. So do the short names
+\`basicauth\`, \`accounts\`, \`openid\` and \`bearer\`.
 
 ## BasicAuthAuthenticationPolicy
 

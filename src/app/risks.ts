@@ -1,5 +1,6 @@
 // Settings that work and are still worth a second thought.
 import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
+import { policyClass } from '../settings/policy-class.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** A sentence for each risk, with what to do about it. */
@@ -31,7 +32,7 @@ export function findExposure(settings: Settings): readonly string[] {
 function takesAnyPassword(settings: Settings): boolean {
   return settings.get('multiauth.policies').some((name) => {
     const use = settings.lookup(`multiauth.policy.${name}.use`) ?? name;
-    return use === 'basicauth' || use.endsWith('BasicAuthAuthenticationPolicy');
+    return policyClass(use) === 'BasicAuthAuthenticationPolicy';
   });
 }
 

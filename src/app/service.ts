@@ -24,6 +24,7 @@ import type { Settings } from '../settings/settings.ts';
 import { createAuthorization } from './authorization.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
+import { Faults } from './faults.ts';
 import { healthChecks } from './health.ts';
 import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
 import { createListeners } from './listeners.ts';
@@ -32,7 +33,7 @@ import { protectDataFiles } from './data-files.ts';
 import { messageOf } from './modules.ts';
 import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
-import { findPlugins, setUpPlugins } from './plugins.ts';
+import { gatherPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { findExposure } from './risks.ts';
 import { prepareSchemas } from './schemas.ts';
@@ -75,8 +76,7 @@ export interface Service {
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
-  const plugins = await findPlugins(settings, options.plugins ?? []);
-  settings.check(tablesOf(plugins), familiesOf(plugins));
+  const plugins = await requirePlugins(settings, options.plugins ?? []);
   for (const warning of [...findExposure(settings), ...(await protectDataFiles(settings))]) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
@@ -95,6 +95,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
+/** @throws Error, or SettingsError naming everything that is wrong with what the settings say to plugins and of them */
+async function requirePlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
+  const faults = new Faults();
+  const plugins = await gatherPlugins(settings, further, faults);
+  faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
+  faults.throwAll();
+  return plugins;
+}
+
 /** Backends whose schemas are those that this version knows. */
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const backends = await openBackends(settings, clock, { isServing: true });
@@ -107,13 +116,19 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
   }
 }
 
+interface AssemblyOptions extends ServiceOptions {
+  readonly clock: Clock;
+  /** What was wrong before; it is thrown with what is found here. */
+  readonly faults?: Faults;
+}
+
 /**
  * Puts a service together from what has been opened. It listens when told to.
  *
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function assemble(
-  { settings, logger, clock, authorization }: ServiceOptions & { readonly clock: Clock },
+  { settings, logger, clock, authorization, faults = new Faults() }: AssemblyOptions,
   plugins: readonly Plugin[],
   backends: OpenBackends,
   observation: Observation,
@@ -143,15 +158,19 @@ export async function assemble(
     versionPrefix,
     documentationUrl,
   };
-  const parts = await setUpPlugins(plugins, host);
+  // Everything that is wrong with what the settings name is thrown together, below.
+  const parts = await setUpPlugins(plugins, host, faults);
+  // Names that only a missing plugin knows are no fault of their own.
+  const canLookUp = !faults.hasUnknownGaps;
   observation.addPlugins(parts);
   warnOfUnknownKeys(settings, plugins, logger);
-  const policies = observation.ofPolicies(createPolicies(host, parts));
+  const policies = observation.ofPolicies(createPolicies(host, parts, faults));
 
   const ofKinds = {
     ...kindSettings(settings),
     idGenerators: idGeneratorsOf(parts),
-    authorization: authorization ?? (await createAuthorization(host, parts)),
+    authorization:
+      authorization ?? (canLookUp ? await faults.attemptAsync(() => createAuthorization(host, parts)) : undefined),
   };
   const resources = {
     cacheSeconds: ofKinds.cacheSeconds,
@@ -162,11 +181,20 @@ export async function assemble(
   const shareable = hasBuiltIn ? builtInKinds(resources) : [];
   const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
   const added = parts.flatMap((part) => part.permissions ?? []);
-  for (const [name, kind] of compileKinds(withAddedPermissions(declared, added), ofKinds)) kinds.set(name, kind);
+  const compiled = canLookUp
+    ? faults.attempt(() => compileKinds(withAddedPermissions(declared, added), ofKinds))
+    : undefined;
+  for (const [name, kind] of compiled ?? []) kinds.set(name, kind);
   if (!backends.hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {
-    throw new Error('permission_backend is empty, but shareable resources need one.');
+    faults.add(new Error('permission_backend is empty, but shareable resources need one.'));
   }
-  const listeners = await createListeners(host, parts, new Set(kinds.keys()));
+  const listeners = await createListeners(
+    host,
+    parts,
+    compiled === undefined || faults.hasGaps ? undefined : new Set(kinds.keys()),
+    faults,
+  );
+  faults.throwAll();
 
   const endpoints: Endpoint[] = [];
   endpoints.push(
@@ -284,15 +312,18 @@ function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
   return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
-/** @throws Error naming the plugin that could not be started, with its reason */
+/** @throws Error naming the plugin that could not be started, with its reason; SettingsError for several */
 async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
+  const faults = new Faults();
   for (const [index, part] of parts.entries()) {
     try {
       await part.start?.();
     } catch (error) {
-      throw new Error(`The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`, { cause: error });
+      const message = `The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`;
+      faults.add(new Error(message, { cause: error }));
     }
   }
+  faults.throwAll();
 }
 
 /** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
@@ -310,7 +341,7 @@ export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
 }
 
-function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
+export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
   return plugins.flatMap((plugin) => plugin.families ?? []);
 }
 

@@ -1,6 +1,7 @@
 // What all commands share: the options that name the configuration and the weight of the log, and loading settings.
 import type { Command } from 'commander';
-import { loadSettings, type LoadOptions } from '../settings/load.ts';
+import { examineSettings, loadSettings, type Examined, type LoadOptions } from '../settings/load.ts';
+import { SettingsError, withoutRepetitions } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface CommonOptions {
@@ -32,13 +33,52 @@ export function namedFile({ config, ini }: CommonOptions): string | undefined {
  */
 export function loadWith(
   options: CommonOptions,
-  overrides: Readonly<Record<string, string | undefined>> = {},
-  more: Pick<LoadOptions, 'keepsSecret'> = {},
+  overrides: Overrides = {},
+  more: Pick<LoadOptions, 'keepsSecret' | 'purpose'> = {},
 ): Settings {
+  return loadSettings(loadOptions(options, overrides, more));
+}
+
+/**
+ * Settings from all sources, for work on the backends: what only a service needs may be missing.
+ *
+ * @throws SettingsError
+ */
+export function loadForBackends(options: CommonOptions): Settings {
+  return loadSettings(loadOptions(options, {}, { purpose: 'backends' }));
+}
+
+/**
+ * Settings from all sources, for a service.
+ *
+ * @throws SettingsError naming everything that is wrong, with what plugins, policies and listeners find wrong
+ */
+export async function loadForService(options: CommonOptions, overrides: Overrides = {}): Promise<Settings> {
+  const { settings, problems } = examineSettings(loadOptions(options, overrides));
+  if (problems.length === 0) return settings;
+  const { findAssemblyProblems } = await import('../app/check.ts');
+  throw new SettingsError(withoutRepetitions([...problems, ...(await findAssemblyProblems(settings))]));
+}
+
+/**
+ * Settings from all sources, with what is wrong with them.
+ *
+ * @throws SettingsError when the configuration file cannot be read at all
+ */
+export function examineWith(options: CommonOptions, more: Pick<LoadOptions, 'keepsSecret'> = {}): Examined {
+  return examineSettings(loadOptions(options, {}, more));
+}
+
+type Overrides = Readonly<Record<string, string | undefined>>;
+
+function loadOptions(
+  options: CommonOptions,
+  overrides: Overrides,
+  more: Pick<LoadOptions, 'keepsSecret' | 'purpose'> = {},
+): LoadOptions {
   const level = options.debug === true ? 'debug' : options.quiet === true ? 'error' : undefined;
   const given = Object.entries({ ...overrides, log_level: level }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  const load: LoadOptions = { configFile: namedFile(options), overrides: Object.fromEntries(given), ...more };
-  return loadSettings(load);
+  return { configFile: namedFile(options), overrides: Object.fromEntries(given), ...more };
 }

@@ -3,7 +3,8 @@ import { environmentName } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
-import { resolveKey, soundsSecret, type Report } from './resolve.ts';
+import { policyClass } from './policy-class.ts';
+import { emptyReport, resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { findMemcachedHosts, memcachedHostsForm } from './memcached-hosts.ts';
 import { findPostgresqlUrl } from './postgresql-url.ts';
 import { findRedisAddress, redisUrlForm } from './redis-url.ts';
@@ -15,11 +16,26 @@ export interface Sources {
   readonly environments: readonly EnvironmentLayer[];
 }
 
-/** Adds problems and warnings about settings that do not fit each other. */
-export function checkTogether(values: CoreValues, { layers, environments }: Sources, report: Report): void {
+/**
+ * What settings are for: serving, changing accounts, work on the backends, or anything else. It decides which settings
+ * must be there.
+ */
+export type Purpose = 'service' | 'accounts' | 'backends' | 'other';
+
+/** Adds problems and warnings about settings that do not fit each other, as far as the purpose needs them. */
+export function checkTogether(
+  values: CoreValues,
+  { layers, environments }: Sources,
+  purpose: Purpose,
+  report: Report,
+): void {
   checkFamilies(coreFamilies, { layers, environments }, report);
-  checkSecret(values, layers, report);
-  checkDatabases(values, report);
+  if (purpose === 'service' || purpose === 'accounts') checkSecret(values, layers, report);
+  if (purpose !== 'other') checkDatabases(values, report);
+  if (purpose === 'service') checkService(values, report);
+}
+
+function checkService(values: CoreValues, report: Report): void {
   checkWorkers(values, report);
   if (values.admin_port === values.http_port && values.admin_port !== 0 && values.admin_host === values.host) {
     report.problems.push({
@@ -67,26 +83,43 @@ function checkFamilyVariables(
   }
 }
 
-/** Basic authentication without a secret would let anybody compute the user id of known credentials. */
+/** Without a secret, any client could compute the user ids of known credentials, and search for the credentials of an id. */
 function checkSecret(values: CoreValues, layers: readonly Layer[], report: Report): void {
+  if (values.userid_hmac_legacy_empty) report.warnings.push(describeLegacyIds(values.userid_hmac_secret));
   if (values.userid_hmac_secret !== '') return;
-  const needy = values['multiauth.policies'].filter((policy) => {
-    const silent: Report = { problems: [], warnings: [] };
-    const { value } = resolveKey(layers, [`multiauth.policy.${policy}.use`], text(), {
-      report: silent,
-      isSecret: true,
-    });
-    const use = value ?? policy;
-    return ['basicauth', 'account'].includes(use) || /(?:BasicAuthAuthentication|Accounts)Policy$/.test(use);
-  });
+  if (values.pagination_token_signed) {
+    const message = 'must be set with pagination_token_signed, because tokens of pages are signed with it';
+    report.problems.push({ name: 'userid_hmac_secret', message });
+  }
+  if (values.userid_hmac_legacy_empty) return;
+  const needy = values['multiauth.policies'].filter((policy) => needsSecret(policy, layers));
   if (needy.length > 0) {
-    report.problems.push({
-      name: 'userid_hmac_secret',
-      message: `must be set to a long random text, because the policy ${needy.join(', ')} derives ids or keys from it`,
-    });
+    const message =
+      `must be set to a long random text, because the policy ${needy.join(', ')} derives ids or keys from it. ` +
+      'For a deployment that had none, userid_hmac_legacy_empty = true keeps the user ids of Basic authentication.';
+    report.problems.push({ name: 'userid_hmac_secret', message });
   } else if (values['multiauth.policies'].length > 0) {
     report.warnings.push('userid_hmac_secret is not set');
   }
+}
+
+function needsSecret(policy: string, layers: readonly Layer[]): boolean {
+  const options = { report: emptyReport(), isSecret: true };
+  const { value } = resolveKey(layers, [`multiauth.policy.${policy}.use`], text(), options);
+  const use = policyClass(value ?? policy);
+  return use === 'BasicAuthAuthenticationPolicy' || use === 'AccountsPolicy';
+}
+
+function describeLegacyIds(secret: string): string {
+  const advice =
+    secret === ''
+      ? 'Set userid_hmac_secret too: these ids stay, and everything else that is derived from a secret becomes safe. '
+      : '';
+  return (
+    'INSECURE: userid_hmac_legacy_empty is on. User ids of Basic authentication are derived with an empty secret: ' +
+    `any reader of a user id can search for its name and password. ${advice}` +
+    'Move users to accounts or OpenID Connect, then remove the setting.'
+  );
 }
 
 function checkDatabases(values: CoreValues, report: Report): void {

@@ -23,12 +23,14 @@ export interface ConfigFile {
   /** What a section of another program says (`[server:main]`); used when nothing else sets it. */
   readonly fallbacks: readonly FileEntry[];
   readonly warnings: readonly string[];
+  /** Lines and values that cannot be used; the entries are the others. */
+  readonly problems: readonly Problem[];
 }
 
 /**
  * Reads a file; `.toml` is TOML, everything else INI.
  *
- * @throws SettingsError when it is missing, unreadable or malformed
+ * @throws SettingsError when it is missing or unreadable, or when its settings cannot be told from the rest
  */
 export function readConfigFile(path: string): ConfigFile {
   const name = basename(path);
@@ -40,7 +42,7 @@ export function readConfigFile(path: string): ConfigFile {
   };
   const content = decode(bytes, name);
   if (extname(path).toLowerCase() === '.toml') {
-    return { identity, entries: readToml(content, name), fallbacks: [], warnings: [] };
+    return { identity, ...readToml(content, name), fallbacks: [], warnings: [] };
   }
   return { identity, ...readIni(content, name, resolve(path)) };
 }
@@ -68,21 +70,19 @@ const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
 
 function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
   const document = parseIni(content);
-  const faults = document.problems.filter(({ line }) => isOurs(sectionAt(document, line)));
-  if (faults.length > 0) {
-    throw new SettingsError(faults.map(({ line, message }) => ({ message, from: `${name} line ${line}` })));
-  }
-  const section = chooseSection(document, name);
+  const problems: Problem[] = document.problems
+    .filter(({ line }) => isOurs(sectionAt(document, line)))
+    .map(({ line, message }) => ({ message, from: `${name} line ${line}` }));
+  const section = chooseSection(document, name, problems);
   const context = { name, path, defaults: entriesOf(document, 'DEFAULT') };
-  const problems: Problem[] = [];
   const entries = (section?.entries ?? []).flatMap((entry) => {
     const text = expand(entry, section?.entries ?? [], context, problems);
     return text === undefined ? [] : [{ key: entry.key, text, from: `${name} line ${entry.line}` }];
   });
-  if (problems.length > 0) throw new SettingsError(problems);
   const unused = settingsSections.filter((candidate) => candidate !== section?.name && hasSection(document, candidate));
   return {
     entries,
+    problems,
     fallbacks: readServerSection(document, context),
     warnings: unused.map(
       (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
@@ -101,7 +101,8 @@ function sectionAt(document: IniDocument, line: number): string {
   return document.sections.findLast((section) => section.line <= line)?.name ?? '';
 }
 
-function chooseSection(document: IniDocument, name: string): IniSection | undefined {
+/** @throws SettingsError naming the earlier problems too, since a malformed heading may be the one that is missing */
+function chooseSection(document: IniDocument, name: string, earlier: readonly Problem[]): IniSection | undefined {
   for (const candidate of settingsSections) {
     const found = document.sections.find((section) => section.name === candidate);
     if (found !== undefined) return found;
@@ -112,7 +113,7 @@ function chooseSection(document: IniDocument, name: string): IniSection | undefi
   if (apps.length === 1) return apps[0];
   const others = document.sections.filter(({ name: other }) => other !== '' && other !== 'DEFAULT');
   if (others.length === 0) return undefined;
-  throw new SettingsError([{ message: 'no section holds the settings; expected [app:main]', from: name }]);
+  throw new SettingsError([...earlier, { message: 'no section holds the settings; expected [app:main]', from: name }]);
 }
 
 function hasSection(document: IniDocument, name: string): boolean {

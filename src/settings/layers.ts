@@ -74,21 +74,25 @@ export function platformLayer(environment: Environment): Layer {
   };
 }
 
+/** What reading a file has to say. */
+interface FileReport {
+  readonly problems: Problem[];
+  readonly deprecations: { readonly name: string; readonly from: string; readonly note: string }[];
+}
+
 /** The settings of a file. Prefixes are taken off; the same key given twice with different text is a problem. */
-export function fileLayer(
-  entries: readonly FileEntry[],
-  problems: Problem[],
-): Layer & { /** Keys that carry the prefix `kinto.`. */ readonly deprecated: readonly string[] } {
+export function fileLayer(entries: readonly FileEntry[], report: FileReport): Layer {
   const found = new Map<string, Given>();
-  const deprecated: string[] = [];
   for (const { key: name, text, from } of entries) {
     const key = name.replace(/^(?:svc|kinto)\./, '');
-    if (name.startsWith('kinto.')) deprecated.push(name);
+    if (name.startsWith('kinto.')) {
+      report.deprecations.push({ name, from, note: 'the prefix kinto. is deprecated, leave it out' });
+    }
     const earlier = found.get(key);
     if (earlier === undefined) found.set(key, { name, text: text.trim(), from });
-    else if (earlier.text !== text.trim()) problems.push(conflict(earlier, { name, text, from }));
+    else if (earlier.text !== text.trim()) report.problems.push(conflict(earlier, { name, text, from }));
   }
-  return { keys: [...found.keys()], deprecated, find: (key) => found.get(key) };
+  return { keys: [...found.keys()], find: (key) => found.get(key) };
 }
 
 /** The problem of two spellings of one setting that disagree. */

@@ -1,8 +1,8 @@
 // Loading: finds the configuration file, stacks the sources, reads the table, and reports everything that is wrong at
 // once. From the lowest: defaults, the profile without configuration, file, environment, command line.
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { checkTogether } from './checks.ts';
+import { join, relative, resolve } from 'node:path';
+import { checkTogether, type Purpose } from './checks.ts';
 import { readConfigFile, type ConfigFile } from './config-file.ts';
 import type { SettingsTable } from './definition.ts';
 import {
@@ -15,9 +15,10 @@ import {
   type EnvironmentLayer,
   type Layer,
 } from './layers.ts';
-import { describeProblem, SettingsError, type Problem } from './problems.ts';
+import { summariseDeprecations } from './deprecations.ts';
+import { SettingsError, withoutRepetitions, type Problem } from './problems.ts';
 import { profileLayer } from './profile.ts';
-import { resolveTable, type Report } from './resolve.ts';
+import { emptyReport, resolveTable, type Report } from './resolve.ts';
 import { Settings } from './settings.ts';
 import { coreSettings } from './table.ts';
 
@@ -31,6 +32,8 @@ export interface LoadOptions {
   readonly cwd?: string;
   /** `false`: a start without configuration, whose secret is made at the first, is only looked at; see `profileLayer`. */
   readonly keepsSecret?: boolean;
+  /** What the settings are for, which decides what must be set; serving unless given. */
+  readonly purpose?: Purpose;
   /** Tables of plugins, checked together with the core's. */
   readonly tables?: readonly SettingsTable[];
 }
@@ -44,14 +47,32 @@ export const defaultFiles = [
   'config/svc.ini',
 ] as const;
 
+/** Settings with everything that is wrong with them. */
+export interface Examined {
+  /** What is wrong has its default. */
+  readonly settings: Settings;
+  readonly problems: readonly Problem[];
+}
+
 /**
  * The settings of a service, from all sources.
  *
  * @throws SettingsError naming everything that is wrong
  */
 export function loadSettings(options: LoadOptions = {}): Settings {
+  return requireSound(examineSettings(options));
+}
+
+/**
+ * Reads the settings of a service from all sources, and reports what is wrong with them instead of refusing them: for
+ * callers that look for further problems first.
+ *
+ * @throws SettingsError when the configuration file cannot be read at all
+ */
+export function examineSettings(options: LoadOptions = {}): Examined {
   const { environment = process.env, cwd = process.cwd(), overrides = {}, tables = [], keepsSecret = true } = options;
-  const report: Report = { problems: [], warnings: [] };
+  const { purpose = 'service' } = options;
+  const report = emptyReport();
   const path = findConfigFile({ configFile: options.configFile, environment, cwd }, report);
   const file = path === undefined ? undefined : readConfigFile(path);
   const ours = environmentLayer(environment, 'SVC_');
@@ -67,7 +88,8 @@ export function loadSettings(options: LoadOptions = {}): Settings {
     platformLayer(environment),
     ...(file === undefined ? [profileLayer(cwd, { keepsSecret })] : layersOfFile(file, report)),
   ];
-  return settle({ layers, environments: [ours, theirs], file, tables }, report);
+  const shownPath = path === undefined ? '' : shorter(relative(cwd, path), path);
+  return settle({ layers, environments: [ours, theirs], file, shownPath, tables, purpose }, report);
 }
 
 /**
@@ -76,9 +98,16 @@ export function loadSettings(options: LoadOptions = {}): Settings {
  * @throws SettingsError naming everything that is wrong
  */
 export function settingsOf(values: Readonly<Record<string, string>>, tables: readonly SettingsTable[] = []): Settings {
-  const report: Report = { problems: [], warnings: [] };
+  const report = emptyReport();
   const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
-  return settle({ layers: [fileLayer(entries, report.problems)], environments: [], file: null, tables }, report);
+  const layers = [fileLayer(entries, report)];
+  const stack = { layers, environments: [], file: null, shownPath: '', tables, purpose: 'service' } as const;
+  return requireSound(settle(stack, report));
+}
+
+function requireSound({ settings, problems }: Examined): Settings {
+  if (problems.length > 0) throw new SettingsError(problems);
+  return settings;
 }
 
 interface Stack {
@@ -86,38 +115,36 @@ interface Stack {
   readonly environments: readonly EnvironmentLayer[];
   /** `undefined`: there is none, and the profile is in force; `null`: files do not matter. */
   readonly file: ConfigFile | undefined | null;
+  /** Path of the file, as short as it can be. */
+  readonly shownPath: string;
   readonly tables: readonly SettingsTable[];
+  readonly purpose: Purpose;
 }
 
-function settle({ layers, environments, file, tables }: Stack, report: Report): Settings {
+function settle(stack: Stack, report: Report): Examined {
+  const { layers, environments, file, tables } = stack;
   const values = resolveTable(layers, coreSettings, report);
   for (const table of tables) resolveTable(layers, table, report);
-  checkTogether(values, { layers, environments }, report);
-  if (report.problems.length > 0) throw new SettingsError(withoutRepetitions(report.problems));
-  return new Settings({
+  checkTogether(values, { layers, environments }, stack.purpose, report);
+  const settings = new Settings({
     layers,
     environments,
     values,
     file: file?.identity ?? null,
-    warnings: report.warnings,
+    warnings: [...summariseDeprecations(report.deprecations, file?.identity.name, stack.shownPath), ...report.warnings],
     isZeroConfig: file === undefined,
   });
+  return { settings, problems: withoutRepetitions(report.problems) };
 }
 
-/** A value that two checks looked at is told once. */
-function withoutRepetitions(problems: readonly Problem[]): readonly Problem[] {
-  return [...new Map(problems.map((problem) => [describeProblem(problem), problem])).values()];
+function shorter(a: string, b: string): string {
+  return a.length < b.length ? a : b;
 }
 
 function layersOfFile(file: ConfigFile, report: Report): readonly Layer[] {
-  const layer = fileLayer(file.entries, report.problems);
+  report.problems.push(...file.problems);
   report.warnings.push(...file.warnings);
-  if (layer.deprecated.length > 0) {
-    report.warnings.push(
-      `${file.identity.name}: the prefix kinto. is deprecated, leave it out: ${layer.deprecated.join(', ')}`,
-    );
-  }
-  return [layer, fileLayer(file.fallbacks, report.problems)];
+  return [fileLayer(file.entries, report), fileLayer(file.fallbacks, report)];
 }
 
 interface Place {

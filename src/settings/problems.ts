@@ -36,5 +36,27 @@ function describeProblems(problems: readonly Problem[]): string {
 export function describeProblem({ name, given, from, message }: Problem): string {
   const value = given === undefined ? '' : ` = ${JSON.stringify(given.length > 80 ? `${given.slice(0, 80)}…` : given)}`;
   const place = from === undefined ? '' : name === undefined ? from : ` (${from})`;
-  return `${name ?? ''}${value}${place}: ${message}`;
+  const subject = `${name ?? ''}${value}${place}`;
+  return subject === '' ? message : `${subject}: ${message}`;
+}
+
+/** Returns what an error says about the settings: its problems, or its message as one. */
+export function problemsOfError(error: unknown): readonly Problem[] {
+  if (error instanceof SettingsError) return error.problems;
+  return [{ message: error instanceof Error ? error.message : String(error) }];
+}
+
+/**
+ * Drops repetitions: a problem that two checks found, and the absence of a setting whose text could not be used, which
+ * is reported already.
+ */
+export function withoutRepetitions(problems: readonly Problem[]): readonly Problem[] {
+  const given = new Set(problems.flatMap(({ name, from }) => (from === undefined ? [] : [keyOf(name)])));
+  const left = problems.filter(({ name, from }) => from !== undefined || name === undefined || !given.has(keyOf(name)));
+  return [...new Map(left.map((problem) => [describeProblem(problem), problem])).values()];
+}
+
+/** The name of a setting without its prefix. */
+function keyOf(name = ''): string {
+  return name.replace(/^(?:svc|kinto)\./, '');
 }

@@ -3,6 +3,7 @@
 
 /** What a reader makes of a text. */
 export type Reading<T> =
+  /** `note`: the spelling is deprecated; how to write it. */
   | { readonly kind: 'value'; readonly value: T; readonly note?: string }
   /** Given but empty, which counts as not given at all. */
   | { readonly kind: 'unset' }
@@ -198,11 +199,14 @@ export function numberList(form: string): Reader<readonly number[]> {
   };
 }
 
-/** A list whose words are renamed one by one; the second part of an answer is a line for the log. */
-export function renamedList(
-  rename: (word: string) => readonly [name: string, note?: string],
-  form?: string,
-): Reader<readonly string[]> {
+/** What a word of a list stands for, and a note when that spelling is deprecated. */
+export interface Renamed {
+  readonly names: readonly string[];
+  readonly note?: string;
+}
+
+/** A list whose words are renamed one by one, each to any number of names; every name is in the result once. */
+export function renamedList(rename: (word: string) => Renamed, form?: string): Reader<readonly string[]> {
   const words = list(form);
   return {
     form: words.form,
@@ -210,11 +214,9 @@ export function renamedList(
       const reading = words.read(given);
       if (reading.kind !== 'value') return reading;
       const renamed = reading.value.map(rename);
-      const notes = renamed.flatMap(([, note]) => (note === undefined ? [] : [note]));
-      return value(
-        renamed.map(([name]) => name),
-        notes.length === 0 ? undefined : notes.join('; '),
-      );
+      const notes = renamed.flatMap(({ note }) => (note === undefined ? [] : [note]));
+      const names = new Set(renamed.flatMap((each) => each.names));
+      return value([...names], notes.length === 0 ? undefined : notes.join('; '));
     },
   };
 }

@@ -11,10 +11,24 @@ export interface Resolution<T> {
   readonly isGiven: boolean;
 }
 
+/** A setting whose name or value is written in a deprecated way. */
+export interface Deprecation {
+  readonly name: string;
+  readonly from: string;
+  /** How to write it. */
+  readonly note: string;
+}
+
 /** Collects what is found on the way. */
 export interface Report {
   readonly problems: Problem[];
   readonly warnings: string[];
+  readonly deprecations: Deprecation[];
+}
+
+/** Returns a report with nothing in it. */
+export function emptyReport(): Report {
+  return { problems: [], warnings: [], deprecations: [] };
 }
 
 /** The typed values of a table; settings that are wrong have their default and a problem in the report. */
@@ -44,7 +58,9 @@ export function resolveKey<T>(
       case 'unset':
         continue;
       case 'value':
-        if (reading.note !== undefined) report.warnings.push(`${given.name} (${given.from}): ${reading.note}`);
+        if (reading.note !== undefined) {
+          report.deprecations.push({ name: given.name, from: given.from, note: reading.note });
+        }
         return { value: reading.value, isGiven: true };
       case 'wrong':
         report.problems.push({

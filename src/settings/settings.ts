@@ -5,9 +5,9 @@ import { checkFamilies } from './checks.ts';
 import type { FileIdentity } from './config-file.ts';
 import type { SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
-import { SettingsError } from './problems.ts';
+import { SettingsError, type Problem } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
-import { resolveKey, resolveTable, soundsSecret, type Report } from './resolve.ts';
+import { emptyReport, resolveKey, resolveTable, soundsSecret } from './resolve.ts';
 import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
 import { findUnknown, type Vocabulary } from './unknown.ts';
 
@@ -78,7 +78,7 @@ export class Settings {
    * @throws SettingsError when it is set to something else than the reader expects
    */
   lookupWith<T>(reader: Reader<T>, key: string): T | undefined {
-    const report: Report = { problems: [], warnings: [] };
+    const report = emptyReport();
     const row: SettingsTable[string] | undefined = Object.hasOwn(coreSettings, key)
       ? coreSettings[key as keyof CoreTable]
       : undefined;
@@ -93,6 +93,24 @@ export class Settings {
     return reading.kind === 'value' ? reading.value : undefined;
   }
 
+  /**
+   * Returns the value of any setting from the highest source that has it under its own name, or under another name of
+   * the same meaning. Of several names in that source, the last one counts.
+   *
+   * @param isAlso tells names of the same meaning, as far as the source can list its names
+   * @throws SettingsError when it is set to something else than the reader expects
+   */
+  lookupLast<T>(reader: Reader<T>, key: string, isAlso: (name: string) => boolean): T | undefined {
+    for (const layer of this.#parts.layers) {
+      const name = layer.keys.findLast((each) => each === key || isAlso(each)) ?? key;
+      const report = emptyReport();
+      const { value, isGiven } = resolveKey([layer], [name], reader, { report, isSecret: soundsSecret(name) });
+      if (report.problems.length > 0) throw new SettingsError(report.problems);
+      if (isGiven) return value;
+    }
+    return undefined;
+  }
+
   /** Names given by file, command line or profile; the environment cannot be listed, it is asked by name. */
   keys(): readonly string[] {
     return [...new Set(this.#parts.layers.flatMap((layer) => layer.keys))].toSorted();
@@ -104,7 +122,7 @@ export class Settings {
    * @throws SettingsError naming everything that is wrong in it
    */
   read<T extends SettingsTable>(table: T): ValuesOf<T> {
-    const report: Report = { problems: [], warnings: [] };
+    const report = emptyReport();
     const values = resolveTable(this.#parts.layers, table, report);
     if (report.problems.length > 0) throw new SettingsError(report.problems);
     return values;
@@ -116,10 +134,16 @@ export class Settings {
    * @throws SettingsError
    */
   check(tables: readonly SettingsTable[], families: readonly SettingsFamily[] = []): void {
-    const report: Report = { problems: [], warnings: [] };
+    const problems = this.findProblems(tables, families);
+    if (problems.length > 0) throw new SettingsError(problems);
+  }
+
+  /** Reads all of these tables and families, and returns everything that is wrong in any of them. */
+  findProblems(tables: readonly SettingsTable[], families: readonly SettingsFamily[] = []): readonly Problem[] {
+    const report = emptyReport();
     for (const table of tables) resolveTable(this.#parts.layers, table, report);
     checkFamilies(families, this.#parts, report);
-    if (report.problems.length > 0) throw new SettingsError(report.problems);
+    return report.problems;
   }
 
   /** A line for each given name that neither the core nor the plugins know, with the nearest known one. */

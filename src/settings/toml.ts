@@ -8,11 +8,14 @@ import { SettingsError, type Problem } from './problems.ts';
 const topTables = ['coffer', 'svc'];
 
 /**
- * The settings of a TOML document.
+ * Returns the settings of a TOML document, and what in it is no setting.
  *
- * @throws SettingsError when it is malformed, or holds something that is no setting
+ * @throws SettingsError when it is malformed
  */
-export function readToml(content: string, name: string): readonly FileEntry[] {
+export function readToml(
+  content: string,
+  name: string,
+): { readonly entries: readonly FileEntry[]; readonly problems: readonly Problem[] } {
   const document = parseToml(content, name);
   const entries: FileEntry[] = [];
   const problems: Problem[] = [];
@@ -20,8 +23,7 @@ export function readToml(content: string, name: string): readonly FileEntry[] {
     const isTop = topTables.includes(key) && isTable(value);
     flatten(isTop ? [] : [key], value, { name, entries, problems });
   }
-  if (problems.length > 0) throw new SettingsError(problems);
-  return entries;
+  return { entries, problems };
 }
 
 function parseToml(content: string, name: string): Readonly<Record<string, TomlValueWithoutBigInt>> {

@@ -86,6 +86,11 @@ describe('coffer check', () => {
     ],
     ['the flush endpoint', { includes: 'flush' }, 'delete all data'],
     ['a short secret', { userid_hmac_secret: 'short' }, 'userid_hmac_secret is short'],
+    [
+      'an empty secret',
+      { userid_hmac_secret: '', userid_hmac_legacy_empty: 'true' },
+      'INSECURE: userid_hmac_legacy_empty',
+    ],
     ['buckets by strangers', { bucket_create_principals: 'system.Everyone' }, 'system.Everyone'],
     ['a file that may break', { sqlite_synchronous: 'OFF' }, 'sqlite_synchronous is OFF'],
     ['a misspelt name', { paginate_bi: '3' }, 'did you mean paginate_by'],

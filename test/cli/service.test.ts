@@ -61,7 +61,7 @@ describe('coffer start', () => {
     const root: unknown = await (await fetch(url)).json();
     expect(root).toMatchObject({ config: { path: 'my.ini', hash: expect.stringMatching(/^[0-9a-f]{64}$/) } });
     const warnings = log.filter(({ Severity }) => Severity === 4).map(({ Type }) => Type);
-    expect(warnings.join('\n')).toContain('the prefix kinto. is deprecated');
+    expect(warnings.join('\n')).toContain('my.ini: 1 setting in a deprecated spelling (kinto.userid_hmac_secret)');
     expect(warnings.join('\n')).toContain('did you mean readonly?');
     expect(JSON.stringify([log, root])).not.toContain('hunter2');
   });

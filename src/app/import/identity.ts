@@ -3,6 +3,7 @@
 import { basicUserId, parseBasic } from '../../http/authentication/basic.ts';
 import { personalBucketId, personalBucketSecret } from '../../plugins/default-bucket/personal-bucket.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { userIdSecret } from '../../settings/user-id-secret.ts';
 import type { SourceRoot } from './source.ts';
 
 /** What is different, with what to do about it; empty when nothing is, or nothing can be told. */
@@ -14,11 +15,17 @@ export function compareIdentity(
   const warnings: string[] = [];
   const basic = parseBasic(authorization);
   if (basic !== undefined && userId !== undefined && /^[^:]+:[0-9a-f]{64}$/.test(userId)) {
-    const own = basicUserId(settings.get('userid_hmac_secret'), basic);
-    if (!userId.endsWith(`:${own}`)) {
+    const own = basicUserId(userIdSecret(settings), basic);
+    const isEmptySecret = userId.endsWith(`:${basicUserId('', basic)}`);
+    if (isEmptySecret && !settings.get('userid_hmac_legacy_empty')) {
+      warnings.push(
+        `The source calls you ${userId}, which is derived with an empty secret: set userid_hmac_legacy_empty = true, ` +
+          'or users who log in with Basic lose access to their data.',
+      );
+    } else if (!userId.endsWith(`:${own}`)) {
       warnings.push(
         `The source calls you ${userId}, this configuration would call you …:${own}: userid_hmac_secret is another one. ` +
-          'Give this configuration the secret of the source, or nobody who logs in with Basic keeps access to anything.',
+          'Give this configuration the secret of the source, or users who log in with Basic lose access to their data.',
       );
     }
     const name = userId.slice(0, userId.indexOf(':'));

@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
 import type { Finding } from '../../app/check.ts';
-import { findConfigFile } from '../../settings/load.ts';
-import { SettingsError } from '../../settings/problems.ts';
+import { findConfigFile, type Examined } from '../../settings/load.ts';
+import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, namedFile, type CommonOptions } from '../common.ts';
+import { examineWith, namedFile, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { complain, say } from '../terminal.ts';
 
@@ -55,18 +55,20 @@ async function check(options: CheckOptions): Promise<void> {
     if (kind !== 'ok') complain(`${kind.padEnd(8)} ${text}`);
     else if (options.quiet !== true) say(`${kind.padEnd(8)} ${text}`);
   };
-  const settings = loadOrTell(options, tell);
-  if (settings !== undefined) {
+  const examined = examineOrTell(options, tell);
+  if (examined !== undefined) {
+    const { settings, problems } = examined;
+    for (const problem of problems) tell({ kind: 'problem', text: describeProblem(problem) });
     checkFile(options, settings, tell);
     const { checkService } = await import('../../app/check.ts');
-    await checkService(settings, tell);
+    await checkService(settings, tell, problems);
   }
   conclude(counts, options);
 }
 
-function loadOrTell(options: CheckOptions, tell: (finding: Finding) => void): Settings | undefined {
+function examineOrTell(options: CheckOptions, tell: (finding: Finding) => void): Examined | undefined {
   try {
-    return loadWith(options, {}, { keepsSecret: false });
+    return examineWith(options, { keepsSecret: false });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.lines) tell({ kind: 'problem', text: problem });

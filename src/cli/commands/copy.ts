@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { CopyOptions, CopyResult } from '../../app/copy/copy.ts';
 import { loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadForBackends, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
@@ -78,13 +78,13 @@ async function copy(options: CopyCommandOptions): Promise<void> {
   const { copyStores } = await import('../../app/copy/copy.ts');
   const read = (url: string | undefined, file: string | undefined): Settings | undefined => {
     if (url !== undefined) return settingsOfUrl(url);
-    return file === undefined ? undefined : loadSettings({ configFile: file, environment: {} });
+    return file === undefined ? undefined : loadSettings({ configFile: file, environment: {}, purpose: 'backends' });
   };
   const progress = new Progress(process.stderr, () => performance.now());
   const isQuiet = options.quiet === true;
   try {
     const target = read(options.to, options.toConfig)!;
-    const source = read(options.from, options.fromConfig) ?? loadWith(options);
+    const source = read(options.from, options.fromConfig) ?? loadForBackends(options);
     const result = await copyStores({
       source,
       target,

@@ -31,7 +31,7 @@ export function createUserCommand(): Command {
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<UserOptions>();
-      const settings = loadWith(options);
+      const settings = loadWith(options, {}, { purpose: 'accounts' });
       const { createUser, findObstacle } = await import('../../app/create-user.ts');
       switch (findObstacle(settings)) {
         case 'readonly':

@@ -1,7 +1,7 @@
 // `coffer export`: everything in one file that any backend can be filled from again.
 import process from 'node:process';
 import { Command } from 'commander';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadForBackends, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { complain, say } from '../terminal.ts';
@@ -41,7 +41,11 @@ async function exportAll(file: string, options: CommonOptions): Promise<void> {
   const isQuiet = options.quiet === true;
   try {
     const onProgress = isQuiet ? undefined : progress.update.bind(progress);
-    const { lists, objects, tombstones, permissions, moving } = await exportInto(file, loadWith(options), onProgress);
+    const { lists, objects, tombstones, permissions, moving } = await exportInto(
+      file,
+      loadForBackends(options),
+      onProgress,
+    );
     if (moving > 0) {
       complain(
         `${moving} of ${lists} lists were written to meanwhile; set readonly = true for one moment of everything.`,

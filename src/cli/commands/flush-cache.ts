@@ -1,6 +1,6 @@
 // `coffer flush-cache`: empties the cache backend.
 import { Command } from 'commander';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadForBackends, type CommonOptions } from '../common.ts';
 import { say } from '../terminal.ts';
 
 /** The command. */
@@ -11,7 +11,7 @@ export function flushCacheCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
       const { flushCache } = await import('../../app/maintenance.ts');
-      await flushCache(loadWith(options));
+      await flushCache(loadForBackends(options));
       if (options.quiet !== true) say('The cache is empty.');
     });
 }

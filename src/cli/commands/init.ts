@@ -7,6 +7,7 @@ import { findNamedFile } from '../../settings/load.ts';
 import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
+import { initFrom } from '../init-from.ts';
 import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
@@ -18,6 +19,7 @@ interface InitOptions extends CommonOptions {
   readonly cacheBackend?: (typeof caches)[number];
   readonly host: string;
   readonly port: number;
+  readonly from?: string;
 }
 
 const examples = `
@@ -27,6 +29,8 @@ Examples:
   coffer init                                    writes ${defaultTarget}
   coffer init --config store.toml                writes TOML
   coffer init --backend sqlite --host 0.0.0.0    asks nothing about the storage
+  coffer init --from kinto.ini                   prints the file of a Kinto as it is written here, secrets included
+  coffer init --from kinto.ini --config new.ini  writes it into a new file
 `;
 
 /** The command. */
@@ -37,9 +41,12 @@ export function initCommand(): Command {
     .addOption(new Option('--cache-backend <name>', 'where short-lived values are kept').choices(caches))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on', parsePort, 8888)
+    .option('--from <file>', 'print an existing configuration file in the present spelling')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
-      await init(command.optsWithGlobals<InitOptions>());
+      const options = command.optsWithGlobals<InitOptions>();
+      if (options.from === undefined) await init(options);
+      else await initFrom(options.from, namedFile(options));
     });
 }
 

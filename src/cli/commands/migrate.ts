@@ -1,6 +1,6 @@
 // `coffer migrate`: creates or upgrades what the backends need.
 import { Command } from 'commander';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadForBackends, type CommonOptions } from '../common.ts';
 import { say } from '../terminal.ts';
 
 interface MigrateOptions extends CommonOptions {
@@ -26,7 +26,7 @@ export function migrateCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<MigrateOptions>();
       const { migrate } = await import('../../app/maintenance.ts');
-      const lines = await migrate(loadWith(options), { dryRun: options.dryRun === true });
+      const lines = await migrate(loadForBackends(options), { dryRun: options.dryRun === true });
       if (options.quiet === true) return;
       for (const line of lines) say(line);
       if (lines.length === 0) say('Nothing to do.');

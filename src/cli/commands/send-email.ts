@@ -21,7 +21,7 @@ export function sendEmailCommand(): Command {
       const options = command.optsWithGlobals<CommonOptions>();
       const { isRecipient, sendTestMail } = await import('../../app/send-email.ts');
       if (!isRecipient(recipient)) throw new Exit(exitCodes.usage, `${recipient} is no e-mail address`);
-      await sendTestMail(loadWith(options), recipient);
+      await sendTestMail(loadWith(options, {}, { purpose: 'other' }), recipient);
       if (options.quiet !== true) say(`A mail to ${recipient} is on its way.`);
     });
 }

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadForService, loadWith, type CommonOptions } from '../common.ts';
 import { alone, serve } from '../serve.ts';
 import { parsePort } from './init.ts';
 
@@ -42,9 +42,8 @@ export function startCommand(): Command {
 }
 
 async function start(options: StartOptions): Promise<void> {
-  const load = (): Settings =>
-    loadWith(options, { http_port: options.port?.toString(), host: options.host, workers: options.workers });
-  const settings = load();
+  const overrides = { http_port: options.port?.toString(), host: options.host, workers: options.workers };
+  const settings = await loadForService(options, overrides);
   if (cluster.isWorker) {
     const { letGo, worker } = await import('../workers/worker.ts');
     await serve(settings, worker).finally(letGo);
@@ -52,6 +51,6 @@ async function start(options: StartOptions): Promise<void> {
     await serve(settings, alone);
   } else {
     const { lookAfterWorkers } = await import('../workers/primary.ts');
-    await lookAfterWorkers(settings, load);
+    await lookAfterWorkers(settings, (): Settings => loadWith(options, overrides));
   }
 }

@@ -1,5 +1,6 @@
 // What must fit together before accounts can be served. Each complaint says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
+import { policyClass } from '../../settings/policy-class.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 
@@ -54,9 +55,8 @@ function checkPolicies(settings: Settings): PolicyOrder {
   return { isFollowed: basic !== -1 };
 }
 
-/** The last part of `use`, with what is taken when it is not set. */
+/** Returns the name of the policy that `use` means, or that the name alone means. */
 function implementationOf(settings: Settings, name: string): string {
-  const byDefault = { basicauth: 'BasicAuthAuthenticationPolicy', account: 'AccountsPolicy' }[name] ?? '';
-  const use = settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault;
-  return use.slice(use.lastIndexOf('.') + 1);
+  const byDefault = ['basicauth', 'account', 'accounts'].includes(name) ? name : '';
+  return policyClass(settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault);
 }

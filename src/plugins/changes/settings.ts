@@ -1,18 +1,23 @@
 // Settings of the plugin.
 import { setting } from '../../settings/definition.ts';
-import { integer, list, text } from '../../settings/readers.ts';
+import { integer, renamedList, text, type Reader } from '../../settings/readers.ts';
 import type { SettingsFamily } from '../../settings/families.ts';
 
 const section = 'Monitored changes';
 
+/** Addresses; deployments write those of buckets with a slash at the end, which is left out. */
+function addresses(form: string): Reader<readonly string[]> {
+  return renamedList((address) => ({ names: [address.replace(/(?<=.)\/$/, '')] }), form);
+}
+
 export const changesSettings = {
   'changes.resources': setting(
-    list('addresses such as /buckets/main or /buckets/main/collections/articles'),
+    addresses('addresses such as /buckets/main or /buckets/main/collections/articles'),
     'Buckets and collections whose changes are monitored.',
     { default: [], section },
   ),
   'changes.excluded_collections': setting(
-    list('addresses of collections'),
+    addresses('addresses of collections'),
     'Collections that are left out, although their bucket is monitored.',
     { default: [], section },
   ),

@@ -1,6 +1,7 @@
 // The id of a user's personal bucket, derived from the user id so that every process and every later version agrees.
 import { createHmac } from 'node:crypto';
 import type { Settings } from '../../settings/settings.ts';
+import { userIdSecret } from '../../settings/user-id-secret.ts';
 
 /** 32 hexadecimal digits of HMAC-SHA256(secret, user id), written like a UUID. */
 export function personalBucketId(secret: string, userId: string): string {
@@ -12,5 +13,5 @@ export function personalBucketId(secret: string, userId: string): string {
 export function personalBucketSecret(settings: Pick<Settings, 'get'>): string {
   const own = settings.get('default_bucket_hmac_secret');
   if (own !== '') return own;
-  return settings.get('default_bucket_hmac_legacy_empty') ? '' : settings.get('userid_hmac_secret');
+  return settings.get('default_bucket_hmac_legacy_empty') ? '' : userIdSecret(settings);
 }

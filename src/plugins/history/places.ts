@@ -23,7 +23,9 @@ export function objectUris(): Reader<readonly string[]> {
     read(given) {
       const reading = words.read(given);
       if (reading.kind !== 'value') return reading;
-      return reading.value.every((uri) => parse(uri) !== undefined) ? reading : { kind: 'wrong', expected: form };
+      const uris = reading.value.map((uri) => uri.replace(/(?<=.)\/$/, ''));
+      const isRight = uris.every((uri) => parse(uri) !== undefined);
+      return isRight ? { kind: 'value', value: uris } : { kind: 'wrong', expected: form };
     },
   };
 }

@@ -101,7 +101,10 @@ const pageSize = 500;
 const pageBytes = 8_000_000;
 
 /** Ids of the collections in a bucket. */
-export async function* readCollections({ session }: Acting, bucket: string): AsyncGenerator<string, void> {
+export async function* readCollections(
+  { session }: Pick<Acting, 'session'>,
+  bucket: string,
+): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
   const sort = [{ field: idField, direction: 'ascending' }] as const;
   for (let last: string | undefined; ;) {

@@ -2,10 +2,12 @@
 // that they come from whom they should, through whatever caches.
 import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
-import { describeResources } from './capability.ts';
+import { currentCapability } from './capability.ts';
 import { OptionsBook } from './options.ts';
+import { MatchedCollections } from './matched.ts';
+import { requirePatterns } from './patterns.ts';
 import { placeUri, Routes } from './routes.ts';
-import { pluginUserId, type SignerService } from './service.ts';
+import type { SignerService } from './service.ts';
 import { collectionsWithOwnSettings, readFor, signerFamilies, signerSettings } from './settings.ts';
 import { signerSubscribers } from './subscribers.ts';
 
@@ -17,6 +19,7 @@ export const signer = definePlugin({
     const { settings, clock } = host;
     const values = settings.read(signerSettings);
     const resources = values['signer.resources'];
+    requirePatterns(settings.keys());
     if (resources.length === 0) throw new Error('signer.resources is empty: there is nothing to sign.');
     const options = new OptionsBook(settings, values, clock);
     const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
@@ -27,29 +30,16 @@ export const signer = definePlugin({
       for (const name of named) options.of({ bucket, collection: name });
       if (collection === undefined) options.signerOf(source);
     }
-    const isReviewed = values['signer.to_review_enabled'];
+    const matched = new MatchedCollections(host, resources);
     return {
-      subscribers: signerSubscribers(service),
+      subscribers: [...signerSubscribers(service), ...matched.subscribers],
       healthChecks: {
         signer: async () => {
           const healthy = await Promise.all(options.signers.map((each) => each.check()));
           return healthy.every(Boolean);
         },
       },
-      capabilities: {
-        signer: {
-          description: 'Records are signed, so that clients know where they come from.',
-          url: host.documentationUrl('signer'),
-          version: settings.get('project_version'),
-          plugin_user_id: pluginUserId,
-          plugin_userid: pluginUserId,
-          group_check_enabled: isReviewed,
-          to_review_enabled: isReviewed,
-          editors_group: values['signer.editors_group'],
-          reviewers_group: values['signer.reviewers_group'],
-          resources: describeResources(settings, values),
-        },
-      },
+      capabilities: { signer: currentCapability(host, values, matched) },
       async start() {
         const wrong = resources
           .flatMap(({ source, preview, destination }) => [
@@ -64,6 +54,7 @@ export const signer = definePlugin({
             'The storage does not write several collections at once: for moments, clients may see records that their signature does not fit yet.',
           );
         }
+        await matched.start();
         if (settings.get('readonly')) return;
         for (const resource of resources) {
           if (!readFor(settings, values, resource.source, 'auto_create_resources')) continue;

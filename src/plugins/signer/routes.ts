@@ -28,7 +28,9 @@ export interface Route {
 }
 
 const form = 'lines such as /buckets/staging -> /buckets/preview -> /buckets/main';
-const address = /^\/buckets\/([a-zA-Z0-9][a-zA-Z0-9_-]*)(?:\/collections\/([a-zA-Z0-9][a-zA-Z0-9_-]*))?$/;
+const address = /^\/buckets\/([a-zA-Z0-9][a-zA-Z0-9_-]*)(?:\/collections\/([a-zA-Z0-9][a-zA-Z0-9_-]*))?\/?$/;
+/** A collection as older deployments write it, `staging/articles`. */
+const shortAddress = /^([a-zA-Z0-9][a-zA-Z0-9_-]*)\/([a-zA-Z0-9][a-zA-Z0-9_-]*)$/;
 
 /** Reads the lines of the setting, or a JSON array of them. */
 export const resourcesReader: Reader<readonly Resource[]> = {
@@ -66,12 +68,17 @@ function splitLines(given: string): readonly string[] {
 }
 
 function parseResource(line: string): Resource | undefined {
-  const places = line.split(/->|;/).map((text) => parsePlace(text.trim()));
+  const places = line.split(/->|;/).map((text) => parseConfigured(text.trim()));
   const [source, second, third] = places;
   const destination = third ?? second;
   if (source === undefined || destination === undefined || places.length > 3) return undefined;
   if (places.some((place) => (place?.collection === undefined) !== (source.collection === undefined))) return undefined;
   return { source, preview: third === undefined ? undefined : second, destination };
+}
+
+function parseConfigured(text: string): Place | undefined {
+  const [, bucket, collection] = shortAddress.exec(text) ?? [];
+  return bucket === undefined ? parsePlace(text) : { bucket, collection };
 }
 
 function parsePlace(text: string): Place | undefined {

@@ -3,6 +3,7 @@ import { setting, type SettingsTable, type ValueOf, type ValuesOf } from '../../
 import type { SettingsFamily } from '../../settings/families.ts';
 import { dottedChoice, duration, flag, list, optional, text, url } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { isPattern, matchesPattern, patternFamily } from './patterns.ts';
 import { resourcesReader, type Place } from './routes.ts';
 
 const section = 'Signing';
@@ -93,7 +94,7 @@ const shared = ['signer.resources'];
 const own = Object.entries<SettingsTable[string]>(signerSettings).filter(([key]) => !shared.includes(key));
 
 /** The same for one source: one family for each setting, as each is read in its own way. */
-export const signerFamilies: readonly SettingsFamily[] = own.map(([key, { reader }]): SettingsFamily => {
+const ofSources = own.map(([key, { reader }]): SettingsFamily => {
   const name = key.slice('signer.'.length);
   const [dotted, underscored] = [name.replaceAll('.', String.raw`\.`), name.replaceAll('.', '_')];
   return {
@@ -105,7 +106,12 @@ export const signerFamilies: readonly SettingsFamily[] = own.map(([key, { reader
   };
 });
 
-/** A setting for a source: what is said for the collection, else for its bucket, else for all. */
+export const signerFamilies: readonly SettingsFamily[] = [...ofSources, patternFamily];
+
+/**
+ * Returns a setting for a source: the value for the collection, else for its bucket, else for all. Older deployments
+ * join the ids of a collection with an underscore.
+ */
 export function readFor<N extends Name>(
   settings: Settings,
   values: ValuesOf<Table>,
@@ -115,16 +121,23 @@ export function readFor<N extends Name>(
   type Value = ValueOf<Table[`signer.${N}`]>;
   const row = signerSettings[`signer.${name}`] as { readonly reader: { readonly form: string } };
   const reader = row.reader as Parameters<typeof settings.lookupWith<Value>>[0];
-  const byCollection =
-    collection === undefined ? undefined : settings.lookupWith(reader, `signer.${bucket}.${collection}.${name}`);
-  return byCollection ?? settings.lookupWith(reader, `signer.${bucket}.${name}`) ?? values[`signer.${name}`];
+  if (collection !== undefined) {
+    const key = `signer.${bucket}.${collection}.${name}`;
+    const byCollection =
+      name === 'to_review_enabled'
+        ? settings.lookupLast(reader, key, (pattern) => matchesPattern(pattern, { bucket, collection }))
+        : settings.lookupWith(reader, key);
+    const found = byCollection ?? settings.lookupWith(reader, `signer.${bucket}_${collection}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return settings.lookupWith(reader, `signer.${bucket}.${name}`) ?? values[`signer.${name}`];
 }
 
 /** The collections of a bucket for which a file or the command line says something of their own. */
 export function collectionsWithOwnSettings(settings: Settings, bucket: string): readonly string[] {
   const prefix = `signer.${bucket}.`;
   const found = settings.keys().flatMap((key) => {
-    if (!key.startsWith(prefix)) return [];
+    if (!key.startsWith(prefix) || isPattern(key)) return [];
     const [collection, ...rest] = key.slice(prefix.length).split('.');
     const name = `signer.${rest.join('.')}`;
     return collection !== undefined && own.some(([known]) => known === name) ? [collection] : [];

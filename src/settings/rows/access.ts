@@ -58,9 +58,14 @@ export const authenticationSettings = {
     'Secret that user ids of Basic authentication are derived with. Another secret makes every user another one.',
     { default: '', isSecret: true, aliases: ['user_hmac_secret'] },
   ),
+  userid_hmac_legacy_empty: setting(
+    flag(),
+    'Whether user ids of Basic authentication are derived with an empty secret, as the reference server does when none is set. Any reader of such an id can search for its name and password. userid_hmac_secret then protects everything else, and may be empty.',
+    { default: false },
+  ),
   default_bucket_hmac_secret: setting(
     text('a long random text'),
-    'Secret that ids of personal buckets are derived with; userid_hmac_secret unless set.',
+    'Secret that ids of personal buckets are derived with; that of user ids unless set.',
     { default: '', isSecret: true },
   ),
   default_bucket_hmac_legacy_empty: setting(

@@ -16,6 +16,7 @@ import {
   url,
 } from '../readers.ts';
 import { readVersion } from '../version.ts';
+import { renamePlugin } from './plugin-names.ts';
 
 /** Where the protocol is described; replaced by a deployment with pages of its own. */
 const protocolPages = 'https://docs.kinto-storage.org/';
@@ -143,21 +144,3 @@ export const loggingSettings = {
     { default: 'auto' },
   ),
 };
-
-/** Names of existing deployments that say something else than ours. */
-const otherNames: Readonly<Record<string, string>> = {
-  kinto_attachment: 'attachments',
-  'kinto-attachment': 'attachments',
-  kinto_remote_settings: 'signer',
-  'kinto-remote-settings': 'signer',
-  'kinto_remote_settings.signer': 'signer',
-  'kinto_remote_settings.changes': 'changes',
-};
-
-/** Plugin names of the reference server and of its known extension packages become ours. */
-function renamePlugin(name: string): readonly [string, string?] {
-  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
-  if (other !== undefined) return [other, `${name} is deprecated, write ${other}`];
-  const match = /^(?:kinto\.plugins\.|kinto[-_])([a-z_]+)$/.exec(name);
-  return match === null ? [name] : [match[1]!, `${name} is deprecated, write ${match[1]}`];
-}

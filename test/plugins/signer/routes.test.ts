@@ -35,6 +35,14 @@ describe('Resources', () => {
     expect(routes(lines).to(id('p', 'c'))?.source).toEqual(id('s', 'c'));
   });
 
+  it('may end with a slash, and name a collection by two ids.', () => {
+    expect(routes('/buckets/s/ -> /buckets/p/ -> /buckets/d/').resources).toEqual(
+      routes('/buckets/s -> /buckets/p -> /buckets/d').resources,
+    );
+    const short = routes('s/x;d/y').resources;
+    expect(short).toEqual(routes('/buckets/s/collections/x/ -> /buckets/d/collections/y/').resources);
+  });
+
   it('of a collection go before those of its bucket.', () => {
     const all = routes(
       '/buckets/s -> /buckets/p -> /buckets/d\n/buckets/s/collections/x -> /buckets/other/collections/z',

@@ -1,0 +1,45 @@
+// Deprecated spellings in one line for each source: a file of an existing deployment has dozens of them, and one command
+// writes all of them anew.
+import type { Deprecation } from './resolve.ts';
+
+/** Names that a line shows. */
+const maxShown = 3;
+
+/**
+ * Returns at most two lines: about the configuration file, and about everything else.
+ *
+ * @param fileName how the places of settings in the file begin
+ * @param path of the file, for the command
+ */
+export function summariseDeprecations(
+  deprecations: readonly Deprecation[],
+  fileName: string | undefined,
+  path: string,
+): readonly string[] {
+  const isInFile = ({ from }: Deprecation): boolean =>
+    fileName !== undefined && (from === fileName || from.startsWith(`${fileName} line `));
+  const inFile = namesOf(deprecations.filter(isInFile));
+  const elsewhere = deprecations.filter((each) => !isInFile(each));
+  const lines: string[] = [];
+  if (inFile.length > 0) {
+    const settings = inFile.length === 1 ? '1 setting' : `${inFile.length} settings`;
+    lines.push(
+      `${path}: ${settings} in a deprecated spelling (${shorten(inFile)}). ` +
+        `To print the whole file as it is written today: coffer init --from ${path}`,
+    );
+  }
+  if (elsewhere.length > 0) {
+    const notes = elsewhere.map(({ name, from, note }) => `${name} (${from}): ${note}`);
+    lines.push(`deprecated spellings: ${[...new Set(notes)].join('; ')}`);
+  }
+  return lines;
+}
+
+function namesOf(deprecations: readonly Deprecation[]): readonly string[] {
+  return [...new Set(deprecations.map(({ name }) => name))];
+}
+
+function shorten(names: readonly string[]): string {
+  const shown = names.slice(0, maxShown).join(', ');
+  return names.length > maxShown ? `${shown} and ${names.length - maxShown} more` : shown;
+}

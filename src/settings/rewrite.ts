@@ -1,0 +1,159 @@
+// Writes a configuration file anew, in the names and spellings of today: prefixes, dotted names and aliases go, values
+// stay, and what has no meaning here is kept as a comment.
+import { basename } from 'node:path';
+import { readConfigFile } from './config-file.ts';
+import type { Setting, SettingsTable } from './definition.ts';
+import { findReasonToIgnore, type SettingsFamily } from './families.ts';
+import { formatAssignment, formatComment, type FileFormat } from './file-format.ts';
+import { fileLayer, type Given } from './layers.ts';
+import type { Problem } from './problems.ts';
+import { emptyReport } from './resolve.ts';
+import type { Reader } from './readers.ts';
+import { generateSecret } from './profile.ts';
+import { todaysValue } from './todays-value.ts';
+
+export interface RewriteOptions {
+  readonly format: FileFormat;
+  /** Of the core and of plugins. */
+  readonly tables: readonly SettingsTable[];
+  readonly families: readonly SettingsFamily[];
+}
+
+export interface Rewritten {
+  readonly text: string;
+  /** What could not be taken over, or is wrong; the text has comments about the latter. */
+  readonly problems: readonly Problem[];
+}
+
+const endSection = 'Without effect here';
+
+/**
+ * Returns the text of a new file with the settings of an old one.
+ *
+ * @throws SettingsError when the old file cannot be read
+ */
+export function rewriteConfigFile(path: string, options: RewriteOptions): Rewritten {
+  const file = readConfigFile(path);
+  const report = emptyReport();
+  const main = fileLayer(file.entries, report);
+  const others = fileLayer(file.fallbacks, report);
+  const keys = [...main.keys, ...others.keys.filter((key) => main.find(key) === undefined)];
+  const problems: Problem[] = [...file.problems, ...report.problems];
+  const writer = new Writer(options, problems);
+  for (const key of keys) {
+    const given = main.find(key) ?? others.find(key);
+    if (given !== undefined) writer.take(key, given);
+  }
+  writer.adviseOnSecrets();
+  return { text: writer.finish(basename(path)), problems };
+}
+
+interface KnownSetting {
+  readonly key: string;
+  readonly row: Setting<unknown>;
+}
+
+class Writer {
+  readonly #format: FileFormat;
+  readonly #families: readonly SettingsFamily[];
+  readonly #problems: Problem[];
+  readonly #known = new Map<string, KnownSetting>();
+  /** Lines by section, in the order of the tables. */
+  readonly #sections = new Map<string, string[]>();
+  /** Texts by key, as they were written. */
+  readonly #written = new Map<string, string>();
+
+  constructor({ format, tables, families }: RewriteOptions, problems: Problem[]) {
+    this.#format = format;
+    this.#families = families;
+    this.#problems = problems;
+    for (const [key, row] of tables.flatMap((table) => Object.entries(table))) {
+      for (const spelling of [key, ...row.aliases]) this.#known.set(spelling, { key, row });
+      this.#sections.set(row.section, []);
+    }
+    this.#sections.set('Other', []);
+    this.#sections.set(endSection, []);
+  }
+
+  take(given: string, { name, text, from }: Given): void {
+    const reason = findReasonToIgnore(given);
+    const known = this.#known.get(given);
+    const family = this.#families.find(({ pattern }) => pattern.test(given));
+    if (known !== undefined) this.#write(known.row.section, known.key, text, known.row.reader);
+    else if (reason !== undefined) this.#leaveOut(reason, given, text);
+    else if (family !== undefined) this.#write(this.#sectionOf(given), given, text, family.reader);
+    else {
+      this.#problems.push({ name, from, message: 'unknown setting, kept as a comment' });
+      this.#leaveOut('unknown', given, text);
+    }
+  }
+
+  #write(section: string, key: string, text: string, reader: Reader<unknown> | undefined): void {
+    const lines = this.#sections.get(section) ?? [];
+    const reading = reader?.read(text);
+    if (reading?.kind === 'wrong') {
+      this.#problems.push({ name: key, message: `expected ${reading.expected}` });
+      lines.push(...formatComment(`Wrong: expected ${reading.expected}.`));
+    }
+    const value = todaysValue(key, text, reading);
+    // An alias and the name may both be there, with the same text.
+    if (this.#written.get(key) === value) return;
+    this.#written.set(key, value);
+    lines.push(...formatAssignment(key, value, this.#format));
+    this.#sections.set(section, lines);
+  }
+
+  #leaveOut(reason: string, key: string, text: string): void {
+    // What belongs to other programs needs no explanation, and no place here.
+    if (reason === '') return;
+    const lines = this.#sections.get(endSection) ?? [];
+    lines.push(...formatComment(`${key} = ${text}`), ...formatComment(`  (${reason})`));
+    this.#sections.set(endSection, lines);
+  }
+
+  /** The section of settings whose names begin alike. */
+  #sectionOf(key: string): string {
+    if (key.endsWith('_principals')) return this.#known.get('bucket_create_principals')?.row.section ?? 'Other';
+    const beginning = key.slice(0, key.indexOf('.') + 1);
+    for (const [known, { row }] of this.#known) if (beginning !== '' && known.startsWith(beginning)) return row.section;
+    return 'Other';
+  }
+
+  /** Where the old file has no secret, the reference server uses an empty one; what to do about it is not ours to decide. */
+  adviseOnSecrets(): void {
+    const lines = this.#sections.get(this.#known.get('userid_hmac_secret')?.row.section ?? 'Other') ?? [];
+    const isSet = (key: string): boolean => (this.#written.get(key) ?? '') !== '';
+    if (!isSet('userid_hmac_secret') && !isSet('userid_hmac_legacy_empty')) {
+      lines.push(
+        ...formatComment(
+          'userid_hmac_secret was not set. The first line makes a new one; the second keeps the user ids that',
+        ),
+        ...formatComment('Basic authentication had with an empty secret.'),
+        ...formatComment(formatAssignment('userid_hmac_secret', generateSecret(), this.#format).join('\n')),
+        ...formatComment(formatAssignment('userid_hmac_legacy_empty', 'true', this.#format).join('\n')),
+      );
+    }
+    const hasBuckets = /\bdefault_bucket\b/.test(this.#written.get('includes') ?? '');
+    if (hasBuckets && !isSet('default_bucket_hmac_secret') && !isSet('default_bucket_hmac_legacy_empty')) {
+      lines.push(
+        ...formatComment(
+          'default_bucket_hmac_secret was not set. Kinto then uses an empty one, and this line keeps its ids.',
+        ),
+        ...formatComment(formatAssignment('default_bucket_hmac_legacy_empty', 'true', this.#format).join('\n')),
+      );
+    }
+  }
+
+  finish(name: string): string {
+    const lines = [
+      `# Configuration of a Coffer service, written from ${name} by: coffer init --from`,
+      '# It holds secrets: keep it readable for the service only.',
+      '',
+      this.#format === 'ini' ? '[app:main]' : '[coffer]',
+    ];
+    for (const [section, its] of this.#sections) {
+      if (its.length > 0) lines.push('', `# ---- ${section} ----`, '', ...its);
+    }
+    return `${lines.join('\n')}\n`;
+  }
+}

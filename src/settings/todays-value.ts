@@ -1,0 +1,32 @@
+// The text of a setting in the spelling of today: the names here in place of dotted names of the reference server.
+import { policyClass } from './policy-class.ts';
+import type { Reading } from './readers.ts';
+import { builtInAuthorization } from './rows/access.ts';
+
+/** Settings that take more than one spelling of a name, of which their readers keep the one that was given. */
+const names: readonly (readonly [key: RegExp, rename: (text: string) => string])[] = [
+  [/^multiauth\.policy\.[^.]+\.use$/, policyClass],
+  [/^event_listeners\.[^.]+\.use$/, listenerName],
+  [/^multiauth\.groupfinder$/, () => 'groupfinder'],
+  [/^multiauth\.authorization_policy$/, (text) => (builtInAuthorization.test(text) ? 'AuthorizationPolicy' : text)],
+];
+
+/**
+ * Returns the text that means the same today.
+ *
+ * @param reading what the reader of the setting makes of the text; `undefined`: it has none
+ */
+export function todaysValue(key: string, text: string, reading: Reading<unknown> | undefined): string {
+  if (text === '') return text;
+  const rename = names.find(([pattern]) => pattern.test(key))?.[1];
+  if (rename !== undefined) return rename(text);
+  if (reading?.kind !== 'value') return text;
+  if (typeof reading.value === 'string') return reading.value;
+  const isRenamed = reading.note !== undefined && Array.isArray(reading.value);
+  return isRenamed ? (reading.value as readonly unknown[]).map(String).join('\n') : text;
+}
+
+function listenerName(text: string): string {
+  if (text === 'kinto_redis.listeners') return 'redis';
+  return /^(?:svc|kinto\.core)\.listeners\.(\w+)$/.exec(text)?.[1] ?? text;
+}

@@ -1,0 +1,118 @@
+// Whether a source is reviewed, where names of settings hold regular expressions.
+import { describe, expect, it } from 'vitest';
+import { OptionsBook } from '../../../src/plugins/signer/options.ts';
+import { isPattern, requirePatterns } from '../../../src/plugins/signer/patterns.ts';
+import { signerFamilies, signerSettings } from '../../../src/plugins/signer/settings.ts';
+import { settingsOf } from '../../../src/settings/load.ts';
+import { environmentLayer, fileLayer, valuesLayer } from '../../../src/settings/layers.ts';
+import { emptyReport, resolveTable } from '../../../src/settings/resolve.ts';
+import { Settings } from '../../../src/settings/settings.ts';
+import { coreSettings } from '../../../src/settings/table.ts';
+import { readFor } from '../../../src/plugins/signer/settings.ts';
+
+function isReviewed(lines: Readonly<Record<string, string>>, collection: string, bucket = 'work'): boolean {
+  const settings = settingsOf({ userid_hmac_secret: 'x', 'signer.to_review_enabled': 'true', ...lines });
+  return readFor(settings, settings.read(signerSettings), { bucket, collection }, 'to_review_enabled');
+}
+
+describe('A name with regular expressions', () => {
+  const pattern = String.raw`signer.work.quick-(\w+)-(desktop|mobile).to_review_enabled`;
+
+  it.each([
+    ['quick-en-desktop', false],
+    ['quick-fr-mobile', false],
+    ['quick-en-tablet', true],
+    ['quick--desktop', true],
+    ['my-quick-en-desktop', true],
+    // It matches at the beginning, as in the reference.
+    ['quick-en-desktop-2', false],
+  ])('applies to the collections that match: %s is reviewed: %s.', (collection, expected) => {
+    expect(isReviewed({ [pattern]: 'false' }, collection)).toBe(expected);
+    expect(isReviewed({ [pattern]: 'false' }, collection, 'other')).toBe(true);
+  });
+
+  it('matches whole ids when it ends with $.', () => {
+    const whole = String.raw`signer.work.quick-(\w+)$.to_review_enabled`;
+    expect(isReviewed({ [whole]: 'false' }, 'quick-en')).toBe(false);
+    expect(isReviewed({ [whole]: 'false' }, 'quick-en-desktop')).toBe(true);
+  });
+
+  it('may stand in place of the bucket.', () => {
+    const buckets = 'signer.(work|lab).quick.to_review_enabled';
+    expect(isReviewed({ [buckets]: 'false' }, 'quick', 'lab')).toBe(false);
+    expect(isReviewed({ [buckets]: 'false' }, 'quick', 'shop')).toBe(true);
+  });
+
+  it('and other names that match: the last one in the file counts.', () => {
+    const own = 'signer.work.quick-en-desktop.to_review_enabled';
+    expect(isReviewed({ [pattern]: 'false', [own]: 'true' }, 'quick-en-desktop')).toBe(true);
+    expect(isReviewed({ [own]: 'true', [pattern]: 'false' }, 'quick-en-desktop')).toBe(false);
+    expect(
+      isReviewed({ [pattern]: 'false', 'signer.work.(quick).to_review_enabled': 'true' }, 'quick-en-desktop'),
+    ).toBe(true);
+  });
+
+  it('goes before a setting of the bucket, and after one of the environment or the command line.', () => {
+    expect(isReviewed({ 'signer.work.to_review_enabled': 'true', [pattern]: 'false' }, 'quick-en-desktop')).toBe(false);
+    const own = 'signer.work.quick-en-desktop.to_review_enabled';
+    const environment = environmentLayer({ SVC_SIGNER_WORK_QUICK_EN_DESKTOP_TO_REVIEW_ENABLED: 'true' }, 'SVC_');
+    for (const above of [environment, valuesLayer({ [own]: 'true' }, 'command line')]) {
+      const file = fileLayer([{ key: pattern, text: 'false', from: 'coffer.ini line 3' }], emptyReport());
+      const layers = [above, file];
+      const values = resolveTable(layers, coreSettings, emptyReport());
+      const settings = new Settings({
+        layers,
+        environments: [],
+        values,
+        file: null,
+        warnings: [],
+        isZeroConfig: false,
+      });
+      const place = { bucket: 'work', collection: 'quick-en-desktop' };
+      expect(readFor(settings, settings.read(signerSettings), place, 'to_review_enabled')).toBe(true);
+    }
+  });
+
+  it.each(['signer.work.quick.to_review_enabled', 'signer.work.a.(b).to_review_enabled', 'signer.(a).b.allow_floats'])(
+    'is not %s.',
+    (name) => {
+      expect(isPattern(name)).toBe(false);
+    },
+  );
+
+  it('is known, and its value is checked with the other settings.', () => {
+    const settings = settingsOf({ userid_hmac_secret: 'x', [pattern]: 'perhaps' });
+    expect(settings.findUnknownKeys([signerSettings], signerFamilies)).toEqual([]);
+    expect(settings.findProblems([signerSettings], signerFamilies)).toEqual([
+      expect.objectContaining({ name: pattern, message: 'expected true or false' }),
+    ]);
+  });
+
+  it('is refused when it is no regular expression, or one that takes too long.', () => {
+    for (const wrong of ['a(b', '(a)(?=b)', String.raw`(a)\1`]) {
+      const name = `signer.work.${wrong}.to_review_enabled`;
+      expect(() => requirePatterns([name])).toThrow(`${name} holds no regular expression that can be used`);
+    }
+  });
+});
+
+describe('The older spelling with an underscore between the ids', () => {
+  it('is that of the collection, and goes after the one with a dot.', () => {
+    expect(isReviewed({ 'signer.work_notes.to_review_enabled': 'false' }, 'notes')).toBe(false);
+    expect(
+      isReviewed(
+        { 'signer.work.notes.to_review_enabled': 'true', 'signer.work_notes.to_review_enabled': 'false' },
+        'notes',
+      ),
+    ).toBe(true);
+  });
+
+  it('also names keys.', () => {
+    const settings = settingsOf({
+      userid_hmac_secret: 'x',
+      'signer.work_notes.ecdsa.private_key': '/nowhere/key.pem',
+    });
+    const book = new OptionsBook(settings, settings.read(signerSettings), { now: () => 0 });
+    expect(() => book.of({ bucket: 'work', collection: 'notes' })).toThrow('/nowhere/key.pem');
+  });
+});
