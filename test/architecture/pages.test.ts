@@ -1,5 +1,5 @@
 // The pages of the project: their links lead somewhere and the code map names what is there.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { anchorOf } from '../../.vitepress/anchors.mjs';
@@ -120,6 +120,16 @@ describe('the pages of the project', () => {
         );
       });
     expect(silent).toEqual([]);
+  });
+
+  it('show pictures of at most 200 kB', () => {
+    const pictures = pages.flatMap((page) =>
+      linksOf(page)
+        .filter((link) => isRelative(link) && /\.(?:png|jpe?g|gif|webp|svg)$/.test(link))
+        .map((link) => targetOf(page, link)),
+    );
+    expect(pictures).toContain('docs/images/console.png');
+    expect(pictures.filter((picture) => statSync(path.join(projectRoot, picture)).size > 200_000)).toEqual([]);
   });
 
   it('have what comments in the code send readers to', () => {

@@ -1,9 +1,12 @@
 // Builds the documentation site and reads its pages: their links, their anchors and their blocks of code.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { send } from '@fastify/send';
+import { onTestFinished } from 'vitest';
 import { projectRoot } from '../architecture/source-tree.ts';
 import { terminalEnvironment } from '../support/npm.ts';
 
@@ -14,6 +17,26 @@ export async function buildSite(target: string): Promise<void> {
   const program = path.join(projectRoot, 'node_modules', 'vitepress', 'bin', 'vitepress.js');
   const args = [program, 'build', projectRoot, '--outDir', target];
   await run(process.execPath, args, { cwd: projectRoot, env: terminalEnvironment(), maxBuffer: 2 ** 26 });
+}
+
+/** Serves the site on a free port of this machine until the test ends, and returns its origin. */
+export async function serveSite(site: string): Promise<string> {
+  const server = createServer((request, response) => {
+    void send(request, request.url ?? '/', { root: site }).then(({ statusCode, headers, stream }) => {
+      response.writeHead(statusCode, headers);
+      stream.pipe(response);
+    });
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
+    });
+  });
 }
 
 /** Returns the names of all files of the site, with slashes. */
