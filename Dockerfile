@@ -1,7 +1,8 @@
 # The image of Coffer: built in one stage, its dependencies installed in another, and run by a user without rights on a
 # file system that may be read-only but for /data. How to use it: docs/guides/containers.md.
 # The instructions are also followed by hand, without an engine, in test/process/image.test.ts.
-ARG NODE_VERSION=20
+# The current LTS version of Node.js.
+ARG NODE_VERSION=26
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app

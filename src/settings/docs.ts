@@ -34,7 +34,7 @@ export function formatReference(plugins: readonly AddedSettings[] = []): string 
         `### ${form
           .split(', ')
           .map((name) => `\`${name}\``)
-          .join(', ')}\n\n${sentence}`,
+          .join(', ')}\n\n${escapeTags(sentence)}`,
     ),
   ];
   return `${parts.flat().join('\n\n')}\n`;
@@ -44,7 +44,7 @@ function describeSetting(key: string, row: Setting<unknown>): string {
   const value = formatValue(row.default);
   const shown = key === 'project_version' ? 'the version of the software' : value === '' ? 'none' : `\`${value}\``;
   const facts = [
-    row.sentence,
+    escapeTags(row.sentence),
     '',
     `- Takes: ${row.reader.form}`,
     `- Default: ${shown}`,
@@ -54,6 +54,11 @@ function describeSetting(key: string, row: Setting<unknown>): string {
     ...(row.isSecret ? ['- Never printed'] : []),
   ];
   return [`### ${key}`, '', ...facts].join('\n');
+}
+
+/** Escapes what Markdown would take for HTML tags, outside of code: `<name>` would disappear from the page. */
+function escapeTags(sentence: string): string {
+  return sentence.replaceAll(/`[^`]*`|<(?=[a-z])/gi, (found) => (found === '<' ? String.raw`\<` : found));
 }
 
 function introduction(): string {

@@ -1,13 +1,14 @@
 // The container files, as far as they can be judged without an engine: what the image is made of, what it may do, and that
 // names in them are known. That the image works is tested in test/process.
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentName } from '../../src/settings/definition.ts';
 import { coreSettings } from '../../src/settings/table.ts';
+import { at, entriesOf, parseYaml, type Yaml } from '../support/compose.ts';
 import { createFilter, listContext } from '../support/docker-ignore.ts';
 import { findExecForm, parseDockerfile, parsePairs, type Stage } from '../support/dockerfile.ts';
-import { at, entriesOf, parseYaml, type Yaml } from '../support/plain-yaml.ts';
 import { projectRoot } from './source-tree.ts';
 
 const read = (name: string): string => readFileSync(path.join(projectRoot, name), 'utf8');
@@ -38,9 +39,15 @@ const examples = new Map(
 );
 
 describe('The Dockerfile', () => {
-  it('starts every stage from the slim image of a Node version that the package accepts.', () => {
-    const engines = /"node": ">=(\d+)/.exec(read('package.json'))?.[1];
-    expect(stages.map(({ base }) => base)).toEqual(stages.map(() => `node:${engines}-bookworm-slim`));
+  it('starts every stage from the slim image of one LTS version of Node that the package accepts.', () => {
+    const oldest = Number(/"node": ">=(\d+)/.exec(read('package.json'))?.[1]);
+    const majors = stages.map(({ base }) => Number(/^node:(\d+)-bookworm-slim$/.exec(base)?.[1]));
+    expect(new Set(majors).size).toBe(1);
+    const [major = 0] = majors;
+    expect(major).toBeGreaterThanOrEqual(oldest);
+    // Until version 26 only even versions became LTS versions, since then all of them do.
+    expect(major % 2 === 0 || major > 26).toBe(true);
+    expect(read('docs/guides/containers.md')).toContain(`\`node:${major}-bookworm-slim\``);
   });
 
   it('runs as a user without rights, named by numbers so that orchestrators can check it.', () => {
@@ -180,6 +187,17 @@ describe('The Compose files', () => {
     const variables = [...read('docker-compose.yml').matchAll(/\$\{([^}]*)\}/g)].map(([, text = '']) => text);
     expect(variables.filter((text) => !text.includes(':-'))).toEqual([]);
     expect(at(compose[0], 'services', 'coffer', 'env_file')).toEqual([{ path: '.env', required: 'false' }]);
+  });
+});
+
+const hasCompose = spawnSync('docker', ['compose', 'version']).status === 0;
+
+describe.skipIf(!hasCompose)('The Compose files, where Docker Compose is installed,', () => {
+  it.each([['docker-compose.yml'], [...composeFiles]])('are accepted by its own parser.', (...files) => {
+    const args = ['compose', ...files.flatMap((file) => ['--file', file]), 'config', '--quiet'];
+    const env = { ...process.env, POSTGRES_PASSWORD: 'not used' };
+    const { status, stderr } = spawnSync('docker', args, { cwd: projectRoot, env, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 });
 

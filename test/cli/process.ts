@@ -21,6 +21,8 @@ export function workingFolder(): string {
 
 export interface Place {
   readonly cwd: string;
+  /** Path of the program; that of the checkout unless given. */
+  readonly program?: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** What the program reads; nothing unless given. */
   readonly input?: string;
@@ -32,7 +34,7 @@ function cleanEnvironment({ environment = {} }: Place): NodeJS.ProcessEnv {
 }
 
 function spawnProgram(args: readonly string[], place: Place): ChildProcess {
-  return spawn(process.execPath, [program, ...args], {
+  return spawn(process.execPath, [place.program ?? program, ...args], {
     cwd: place.cwd,
     env: cleanEnvironment(place),
     stdio: [place.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

@@ -136,7 +136,8 @@ export async function startContainer(
   };
 }
 
-function freePort(): Promise<number> {
+/** Returns a port that nothing listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectRoot } from '../architecture/source-tree.ts';
-import { at, entriesOf, parseYaml } from '../support/plain-yaml.ts';
+import { at, entriesOf, parseYaml } from '../support/compose.ts';
 import { createDatabase } from '../support/postgresql.ts';
 import { listFiles, makeReadOnly, makeRemovable, runCommand, startContainer, type Container } from './container.ts';
 import { buildImage, copyContext, isRoot, type Image } from './image.ts';
