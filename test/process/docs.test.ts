@@ -106,7 +106,7 @@ describe('A newcomer', () => {
         follow({ blocks: codeBlocksOf(pageNamed(page)), cwd: clone, notes: path.join(folder, notes) });
 
       const readme = await read('index.html', 'readme');
-      expect(readme.steps.map(({ commands }) => commands.split('\n'))).toEqual([['npm ci', 'npm start']]);
+      expect(readme.steps.map(({ commands }) => commands.split('\n'))).toEqual([['npm ci && npm start']]);
 
       const started = await read('docs/guides/getting-started.html', 'getting-started');
       const shown = started.steps.filter((step) => step.shown !== undefined);
