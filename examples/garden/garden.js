@@ -45,8 +45,11 @@ const authorizations = {
   }),
 };
 
+// Without a policy of its own the page would have that of the API, which forbids styles and scripts.
+const headers = { 'Content-Security-Policy': "default-src 'self'" };
 /** @param {import('coffer').Context} context */
-const serve = ({ request, parameters }) => serveFile(request, { root, path: parameters['*'] ?? '', cacheSeconds: 60 });
+const serve = ({ request, parameters }) =>
+  serveFile(request, { root, path: parameters['*'] ?? '', cacheSeconds: 60, headers });
 const parameters = { '*': plainText };
 const operations = forReading('garden_page', serve);
 const page = { name: 'garden-page', path: '/garden/{*}', isResource: false, parameters, operations };

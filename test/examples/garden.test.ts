@@ -113,6 +113,7 @@ describe.each(backends)('the garden on %s', (backend) => {
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(page.headers.get('cache-control')).toContain('max-age=60');
+    expect(page.headers.get('content-security-policy')).toBe("default-src 'self'");
     expect((await ask('nobody', 'GET', '/garden/garden.css')).headers.get('content-type')).toContain('text/css');
     for (const path of ['/garden/missing', '/garden/..%2Fgarden.js', '/garden/%2e%2e/package.json']) {
       expect([path, (await ask('nobody', 'GET', path)).status]).toEqual([path, expect.toBeOneOf([400, 404])]);

@@ -31,6 +31,16 @@ describe('the example plugin', () => {
   });
 });
 
+describe('the garden', () => {
+  it('has types that fit those of Coffer.', async () => {
+    await cp('examples/garden', path.join(project.path, 'garden'), { recursive: true });
+    const options =
+      '--ignoreConfig --allowJs --checkJs --strict --noUncheckedIndexedAccess --exactOptionalPropertyTypes';
+    const modules = '--module nodenext --target es2023 --types node garden/garden.js';
+    expect(await project.check(...`${options} ${modules}`.split(' '))).toEqual({ code: 0, text: '' });
+  });
+});
+
 describe('a plugin that lies elsewhere', () => {
   let elsewhere: string;
   beforeAll(async () => {
