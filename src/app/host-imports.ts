@@ -1,11 +1,15 @@
 // Plugins import `coffer`, and have to get the package that runs them: a linked plugin lies where Node finds no such package,
 // one with a copy of its own would have other classes (`instanceof ServiceError`) than the service, and a package of that name
 // in a registry is somebody else's. So while modules from outside are loaded, the names that this package exports lead here.
+import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { resolve as resolvePackage } from 'import-meta-resolve';
 
-/** What this package exports to plugins. */
-const names = ['coffer', 'coffer/testing', 'coffer/package.json'];
+/** What matters here of our own package.json, which lies at the same place above `src` and above `dist`. */
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+}
 
 /** `registerHooks` is newer than the oldest Node.js that we support, and than its types. */
 interface NewerModule {
@@ -24,12 +28,15 @@ let isDone = false;
 export function shareHost(): void {
   if (isDone) return;
   isDone = true;
-  // By the exports of our own package.json, whatever the name of the folder in which the package lies.
-  const urls = new Map(names.map((name) => [name, resolvePackage(name, import.meta.url)]));
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { name, exports } = JSON.parse(manifest) as Manifest;
+  const names = Object.keys(exports).map((key) => name + key.slice(1));
+  // By our own exports, whatever the name of the folder in which the package lies.
+  const urls = new Map(names.map((exported) => [exported, resolvePackage(exported, import.meta.url)]));
   const { registerHooks } = nodeModule as NewerModule & typeof nodeModule;
   if (registerHooks === undefined) {
     // Older releases run such hooks in a thread of their own, and ask them for `import` but not for `require`.
-    nodeModule.register(new URL('./app/host-import-hooks.js', urls.get('coffer')), { data: urls });
+    nodeModule.register(new URL('./app/host-import-hooks.js', urls.get(name)), { data: urls });
     return;
   }
   registerHooks({
