@@ -18,14 +18,23 @@ export type { Alias, AliasedRequest, AliasRequest } from './http/alias.ts';
 export type { PrincipalSource } from './http/identity.ts';
 export type { HealthCheck } from './http/views/heartbeat.ts';
 export type { Capability } from './http/views/root.ts';
-export type { AddedPermission, Change, Complain, PendingWrite, ResourceKind } from './engine/kind.ts';
+export { serveFile, type FileOptions } from './http/static-files.ts';
+export type { AttributeDeclaration } from './engine/attributes.ts';
+export type { AddedPermission, Change, Complain, PendingWrite, ResourceKind, SentAttributes } from './engine/kind.ts';
 export type { Actor, ObjectPlace, Objects } from './engine/objects.ts';
 export type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
 export type { Listener, ListenerContext, ListenerFactory } from './engine/events/listener.ts';
 export type { Subscriber } from './engine/events/subscriber.ts';
 export { formatImpact, formatPayload, type Action, type ChangeAction } from './core/events/payload.ts';
 export type { Context, PathParameters } from './engine/context.ts';
-export { plainText, type Endpoint, type Method, type Operation, type ParameterRule } from './engine/endpoint.ts';
+export {
+  forReading,
+  plainText,
+  type Endpoint,
+  type Method,
+  type Operation,
+  type ParameterRule,
+} from './engine/endpoint.ts';
 export { jsonResponse, RequestBody, type ServiceRequest, type ServiceResponse } from './engine/exchange.ts';
 export type { AccessQuestion, AuthorizationPolicy } from './engine/access.ts';
 export type { Caller } from './engine/caller.ts';

@@ -4,15 +4,17 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { resolve as resolvePackage } from 'import-meta-resolve';
+import { shareHost } from './host-imports.ts';
 
 /**
  * Loads a module by path (absolute, or relative to the folder) or by package name, looked for from the folder upwards
- * and then beside this software.
+ * and then next to this software. Its imports of `coffer` lead to the software that is running.
  *
  * @throws Error saying what was looked for where, or how loading failed
  */
 export async function loadModule(name: string, folder: string = process.cwd()): Promise<Record<string, unknown>> {
   const url = findModule(name, folder);
+  shareHost();
   try {
     const loaded: unknown = await import(url);
     return loaded as Record<string, unknown>;

@@ -7,6 +7,7 @@ import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { Subscribers } from '../engine/events/subscriber.ts';
+import { withDefaultPermissions } from '../engine/default-permissions.ts';
 import { withAddedPermissions } from '../engine/kind.ts';
 import { Objects } from '../engine/objects.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
@@ -179,7 +180,7 @@ export async function assemble(
   };
   const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
   const shareable = hasBuiltIn ? builtInKinds(resources) : [];
-  const declared = [...shareable, ...parts.flatMap((part) => part.kinds ?? [])];
+  const declared = withDefaultPermissions([...shareable, ...parts.flatMap((part) => part.kinds ?? [])]);
   const added = parts.flatMap((part) => part.permissions ?? []);
   const compiled = canLookUp
     ? faults.attempt(() => compileKinds(withAddedPermissions(declared, added), ofKinds))

@@ -98,7 +98,6 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
             kinds,
             engine,
             readers: new Set(settings.get('permissions_read_principals')),
-            settingPrincipals: (key) => settings.lookupList(key) ?? [],
           }),
         ]
       : []),

@@ -5,6 +5,7 @@ import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
 import { completeCaller, type Caller } from './caller.ts';
 import type { Context } from './context.ts';
+import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
 import type { Reader } from './session.ts';
 
 /** What an authorization policy is asked. */
@@ -57,6 +58,10 @@ export interface AccessRule {
   readonly entries: PermissionRule | undefined;
   /** Whether every authenticated caller passes, as with user resources. */
   readonly authenticated: boolean;
+  /** Lists in the path that belong to callers; absent: none. What settings grant holds in the caller's own lists only. */
+  readonly owned?: readonly OwnedList[];
+  /** Whether a caller passes who shares none of the owned lists in the path with others. */
+  readonly grantsSoleOwner?: boolean;
   /** Absent: settings and entries decide alone. */
   readonly policed?: Policed | undefined;
 }
@@ -64,9 +69,13 @@ export interface AccessRule {
 /** Whether the caller may do what the rule is about. */
 export function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.policed === undefined) return isGranted(rule, caller, reader, ids);
-  // Nobody can be let into the list of a user that there is not.
-  if (rule.authenticated && caller.userId === undefined) return Promise.resolve(false);
+  if (isWithoutList(rule, caller, ids)) return Promise.resolve(false);
   return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => isGranted(rule, caller, reader, ids) });
+}
+
+/** An anonymous caller never has a list of their own, so that no policy can open one. */
+function isWithoutList({ authenticated, owned }: AccessRule, caller: Caller, ids: PathIds): boolean {
+  return (authenticated && caller.userId === undefined) || (owned !== undefined && !haveOwners(owned, ids));
 }
 
 /** Whether the policy, if there is one, leaves it at what has been granted in another way. */
@@ -86,14 +95,31 @@ async function askPolicy(
 
 function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.authenticated) return Promise.resolve(caller.userId !== undefined);
+  const { owned } = rule;
+  if (owned !== undefined && !ownsLists(owned, ids, caller)) {
+    // In the lists of others only entries on their objects count.
+    return haveOwners(owned, ids) ? isInEntries(rule, caller, reader, ids) : Promise.resolve(false);
+  }
+  if (rule.grantsSoleOwner === true && owned?.every(({ isSoleOwner }) => isSoleOwner(caller)) === true) {
+    return Promise.resolve(true);
+  }
   if (isNamedBySettings(rule, caller)) return Promise.resolve(true);
-  const { knownPrincipals, memberOf } = caller;
-  const bound = rule.entries?.bind(ids) ?? [];
-  const isInEntry =
-    bound.length > 0 ? reader.permission.checkPermission(knownPrincipals, bound, memberOf) : Promise.resolve(false);
-  if (memberOf === undefined || rule.principals.size === 0) return isInEntry;
+  const isInEntry = isInEntries(rule, caller, reader, ids);
+  if (caller.memberOf === undefined || rule.principals.size === 0) return isInEntry;
   // Settings may name groups as well. Both are asked at once, for each may be a way to another machine.
   return Promise.all([isNamed(rule, caller), isInEntry]).then(([named, granted]) => named || granted);
+}
+
+function isInEntries(
+  { entries }: AccessRule,
+  { knownPrincipals, memberOf }: Caller,
+  reader: Reader,
+  ids: PathIds,
+): Promise<boolean> {
+  const bound = entries?.bind(ids) ?? [];
+  return bound.length > 0
+    ? reader.permission.checkPermission(knownPrincipals, bound, memberOf)
+    : Promise.resolve(false);
 }
 
 /**
@@ -204,7 +230,7 @@ export async function findObjects(
     if (await isConfirmed(own, caller, reader, { ...ids, [idName]: storedId(id) })) confirmed.push(id);
   }
   const { policy, ...about } = policed;
-  if (policy.selectObjects === undefined || (whole.authenticated && caller.userId === undefined)) return confirmed;
+  if (policy.selectObjects === undefined || isWithoutList(whole, caller, ids)) return confirmed;
   const byDefault = (): Promise<boolean> => isGranted(whole, caller, reader, ids);
   return policy.selectObjects({ ...about, caller, reader, ids, byDefault }, confirmed);
 }

@@ -5,11 +5,14 @@ import { createIdRule, type IdRule } from '../core/objects/object-id.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
-import { createInheritance, type Inheritance } from '../core/permissions/inheritance.ts';
+import { AUTHENTICATED } from '../core/permissions/principals.ts';
+import { createInheritance, settingName, type Inheritance } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
 import type { AccessRule, AuthorizationPolicy } from './access.ts';
+import { compileAttributes, type AttributeRules } from './attributes.ts';
 import type { Caller } from './caller.ts';
 import type { ResourceKind } from './kind.ts';
+import { compileOwnedList, uriPathOf, type OwnedList } from './owned-lists.ts';
 
 /** How settings reach the kinds; answers are read once. */
 export interface KindSettings {
@@ -31,6 +34,10 @@ export interface CompiledKind {
   readonly plural: string;
   readonly declaration: ResourceKind;
   readonly parent: CompiledKind | undefined;
+  /** The lists in its path that belong to callers, its own included; empty for most kinds. */
+  readonly owned: readonly OwnedList[];
+  /** Checks and completes attributes by the schema of the kind; absent without one. */
+  readonly attributes: AttributeRules | undefined;
   readonly ids: IdRule;
   /** Name of its id in paths, `record_id`. */
   readonly idName: string;
@@ -39,6 +46,14 @@ export interface CompiledKind {
   readonly isShareable: boolean;
   /** What queries of its lists may ask for. */
   readonly traits: ListTraits;
+  /** Path of its lists in URIs, with the owner of each list that belongs to a caller. */
+  readonly uriPath: string;
+  /** Template of the URIs of its objects. */
+  readonly uriTemplate: string;
+  /** Principals that a setting of the kind names, such as `task_create_principals`, or the kind by default. */
+  readonly settingPrincipals: (setting: string) => readonly string[];
+  /** Path below the version prefix at which the object whose id is among the ids is found. */
+  readonly address: (ids: PathIds) => string;
   /** URI of the list, `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
   /** URI of the object whose id is among the ids. */
@@ -64,13 +79,34 @@ export function compileKinds(
   kinds: readonly ResourceKind[],
   settings: KindSettings,
 ): ReadonlyMap<string, CompiledKind> {
-  const inheritance = createInheritance(kinds.filter(({ flavour }) => flavour === 'shareable'));
+  const inheritance = createInheritance(
+    Array.from(uriPaths(kinds), ({ declaration: { name, flavour, permissions }, uriPath }) => ({
+      name,
+      flavour,
+      path: uriPath,
+      ...(permissions === undefined ? {} : { permissions }),
+    })).filter(({ flavour }) => flavour === 'shareable'),
+  );
   const compiled = new Map<string, CompiledKind>();
   for (const kind of kinds) {
     if (compiled.has(kind.name)) throw new Error(`The resource kind ${kind.name} is declared twice.`);
     compiled.set(kind.name, compileKind(kind, compiled, inheritance, settings));
   }
   return compiled;
+}
+
+interface PlacedKind {
+  readonly declaration: ResourceKind;
+  readonly uriPath: string;
+}
+
+function uriPaths(kinds: readonly ResourceKind[]): Iterable<PlacedKind> {
+  const placed = new Map<string, PlacedKind>();
+  for (const kind of kinds) {
+    const parent = kind.parent === undefined ? undefined : placed.get(kind.parent);
+    placed.set(kind.name, { declaration: kind, uriPath: uriPathOf(kind, parent) });
+  }
+  return placed.values();
 }
 
 function compileKind(
@@ -87,14 +123,28 @@ function compileKind(
   if (isShareable && kind.permissions === undefined) {
     throw new Error(`The shareable resource kind ${kind.name} declares no permissions.`);
   }
+  if (parent !== undefined && !parent.isShareable) {
+    // Objects of two users may have the same id, and what lies below them would be one list.
+    throw new Error(
+      `The resource kind ${kind.name} lies below ${parent.name}, a user resource, which has no children.`,
+    );
+  }
+  const ownList = compileOwnedList(kind);
+  const owned = [...(parent?.owned ?? []), ...(ownList === undefined ? [] : [ownList])];
+  const uriPath = uriPathOf(kind, parent);
+  const uriTemplate = objectTemplate(kind.name, uriPath);
+  const settingPrincipals = compileSettingPrincipals(kind, settings);
   const policy = settings.authorization;
   /** @param asked how a policy is told what the rule is about */
   const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', asked = permission): AccessRule => {
     const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: asked, on };
     if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true, policed };
     const entries = inheritance.rule(grantor, permission, kind.name);
-    const principals = entries.settingNames.flatMap((name) => settings.list(name));
-    return { principals: new Set(principals), entries, authenticated: false, policed };
+    const principals = new Set(entries.settingNames.flatMap(settingPrincipals));
+    const rule: AccessRule = { principals, entries, authenticated: false, policed };
+    // Who may create at the root is for settings to say. Below objects that are shared, entries on these decide.
+    const grantsSoleOwner = (grantor !== '' || asked !== 'create') && isOwnedFromRoot(kind, parent);
+    return owned.length === 0 ? rule : { ...rule, owned, grantsSoleOwner };
   };
   const above = kind.parent ?? '';
   const readList = ruleOn(above, 'read', 'list');
@@ -105,15 +155,21 @@ function compileKind(
     plural: kind.plural ?? `${kind.name}s`,
     declaration: kind,
     parent,
+    owned,
+    attributes: compileAttributes(kind),
     ids: chooseIds(kind, settings),
     idName: `${kind.name}_id`,
     permissions: kind.permissions?.names ?? [],
     isShareable,
     traits: { ...kind.traits, hiddenFields: kind.hiddenFields },
-    listUri: compileUriTemplate(kind.path),
-    objectUri: compileUriTemplate(objectTemplate(kind.name, kind.path)),
+    uriPath,
+    uriTemplate,
+    settingPrincipals,
+    address: compileUriTemplate(objectTemplate(kind.name, kind.path)),
+    listUri: compileUriTemplate(uriPath),
+    objectUri: compileUriTemplate(uriTemplate),
     listKey: isShareable
-      ? compileListKey(kind, parent)
+      ? compileListKey(kind, parent, ownList)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
     rule(permission) {
       const rule = added.get(permission) ?? ruleOn(kind.name, permission, 'object');
@@ -149,10 +205,37 @@ function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
   return createIdRule(setting, generator, settings.maxIdLength);
 }
 
+/** Whether the outermost list in the path belongs to callers. */
+function isOwnedFromRoot(kind: ResourceKind, parent: CompiledKind | undefined): boolean {
+  let root = parent;
+  while (root?.parent !== undefined) root = root.parent;
+  return (root?.declaration ?? kind).parentOf !== undefined;
+}
+
+/** The setting of the operator, else what the kind names by default. Lists of callers are open to their owners. */
+function compileSettingPrincipals(
+  { name, parentOf, defaultPrincipals = parentOf === undefined ? {} : { create: [AUTHENTICATED] } }: ResourceKind,
+  settings: KindSettings,
+): (setting: string) => readonly string[] {
+  const defaults = new Map(
+    Object.entries(defaultPrincipals).map(([permission, principals]) => [settingName(name, permission), principals]),
+  );
+  return (setting) => {
+    const byDefault = defaults.get(setting);
+    return byDefault !== undefined && settings.text(setting) === undefined ? byDefault : settings.list(setting);
+  };
+}
+
 function compileListKey(
   { name: kind, listFolder }: ResourceKind,
   parent: CompiledKind | undefined,
+  owned: OwnedList | undefined,
 ): (ids: PathIds) => ListKey {
+  if (owned !== undefined) {
+    const { ownerName } = owned;
+    if (parent === undefined) return (ids) => ({ kind, parent: ids[ownerName] ?? '' });
+    return (ids) => ({ kind, parent: `${parent.objectUri(ids)}/${ids[ownerName] ?? ''}` });
+  }
   if (parent === undefined) {
     const key: ListKey = { kind, parent: '' };
     return () => key;

@@ -10,6 +10,7 @@ import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
+import type { AttributeDeclaration } from './attributes.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
@@ -17,6 +18,12 @@ import type { Session, Writer } from './session.ts';
 
 /** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
 export type Complain = (name: string, description: string) => void;
+
+/** What a request says about attributes besides their values. */
+export interface SentAttributes {
+  /** Whether the body has `data`. Without it the attributes that are checked are empty, or those of the stored object. */
+  readonly hasData: boolean;
+}
 
 /** Attributes about to be stored. */
 export interface PendingWrite {
@@ -87,6 +94,13 @@ export interface ResourceKind {
    * same address, and the permission backend is not involved.
    */
   readonly flavour: 'shareable' | 'user';
+  /**
+   * Returns what the list of a caller is kept under; `undefined`: the caller has no list and is refused. At one address each
+   * caller then finds a list of their own, whose objects carry permissions. A list under the user id is that user's alone, who
+   * may read and change all of it. Callers for whom it returns the same, such as the name of their team, share a list, and
+   * permissions decide about its objects. For shareable kinds.
+   */
+  readonly parentOf?: (caller: Caller) => string | undefined;
   /** Kind of the object that must exist for a list to exist; none for kinds at the root. */
   readonly parent?: string;
   /**
@@ -97,8 +111,16 @@ export interface ResourceKind {
   readonly listFolder?: string;
   /** What distinguishes its lists when they are queried; default: nothing is known of the attributes. */
   readonly traits?: ListTraits;
-  /** Permission names an object may store and what grants each; required for shareable kinds. */
+  /**
+   * Permission names an object may store and what grants each. Default for shareable kinds: `read` and `write`, inherited from
+   * the objects above, and `<child>:create` for each kind below.
+   */
   readonly permissions?: PermissionDeclaration;
+  /**
+   * Principals that have a permission (`create`, `read`, `write`) unless the setting `<kind>_<permission>_principals` says
+   * otherwise. Default: `system.Authenticated` may create where `parentOf` gives callers their own lists, else no principal.
+   */
+  readonly defaultPrincipals?: Readonly<Record<string, readonly string[]>>;
   /** Permission asked on the object for reading it alone; default `read`. */
   readonly readPermission?: string;
   /**
@@ -115,8 +137,19 @@ export interface ResourceKind {
   readonly idGenerator?: string;
   /** A generator of the kind's own, which no setting replaces. */
   readonly customIds?: IdGenerator;
-  /** Checks and completes attributes that clients send; returns what is stored. Work on large attributes goes in steps. */
-  readonly checkAttributes?: (attributes: JsonObject, complain: Complain) => JsonObject | Steps<JsonObject>;
+  /** The attributes by a JSON Schema, which checks and completes them and describes them in the API description. */
+  readonly attributes?: AttributeDeclaration;
+  /** Whether PUT needs `data` even where the object exists, which else keeps its attributes; default `false`. */
+  readonly requiresData?: boolean;
+  /**
+   * Checks and completes attributes that clients send, after the schema; returns what is stored. Work on large attributes
+   * goes in steps.
+   */
+  readonly checkAttributes?: (
+    attributes: JsonObject,
+    complain: Complain,
+    sent: SentAttributes,
+  ) => JsonObject | Steps<JsonObject>;
   /**
    * Slow work on attributes that will probably be written, such as hashing a password, before anybody waits for the
    * list. `beforeWrite` picks up what came out; the attributes it gets may still be others.

@@ -7,12 +7,13 @@ import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { invalidParameters } from '../core/errors.ts';
-import { createUriParser, objectTemplate, type ObjectAddress } from '../core/objects/uris.ts';
+import { createUriParser, type ObjectAddress } from '../core/objects/uris.ts';
 import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
 import type { ServiceRequest } from './exchange.ts';
+import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
 import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
 import { finishDeletions } from './verbs/remove.ts';
@@ -74,6 +75,13 @@ export class Objects {
       if (id === undefined) return undefined;
       ids[each.idName] = id;
     }
+    for (const { ownerName } of this.kind(kind).owned) {
+      const given = texts[ownerName];
+      if (given === undefined) continue;
+      const owner = parseOwner(given);
+      if (owner === undefined) return undefined;
+      ids[ownerName] = owner;
+    }
     return { kind, ids };
   }
 
@@ -92,15 +100,12 @@ export class Objects {
 
   #parse(uri: string): ObjectAddress | undefined {
     this.#parseUri ??= createUriParser(
-      Array.from(
-        this.#kinds.values(),
-        ({ name, declaration }) => [name, objectTemplate(name, declaration.path)] as const,
-      ),
+      Array.from(this.#kinds.values(), ({ name, uriTemplate }) => [name, uriTemplate] as const),
     );
     return this.#parseUri(uri);
   }
 
-  /** URI of the object. */
+  /** URI of the object. Where lists belong to callers, the place has to name the owner, as places of changes do. */
   uri({ kind, ids }: ObjectPlace): string {
     return this.kind(kind).objectUri(ids);
   }
@@ -115,7 +120,9 @@ export class Objects {
     place: ObjectPlace,
     permission: string,
   ): Promise<boolean> {
-    return isAllowed(this.kind(place.kind).rule(permission), caller, session.reader, place.ids);
+    const kind = this.kind(place.kind);
+    const ids = withOwners(kind.owned, place.ids, caller);
+    return isAllowed(kind.rule(permission), caller, session.reader, ids);
   }
 
   /** @throws ServiceError missingAuthToken, forbidden */
@@ -133,7 +140,8 @@ export class Objects {
     { kind, ids }: ObjectPlace,
   ): Promise<StoredObject | undefined> {
     const found = this.kind(kind);
-    return session.reader.storage.get(found.listKey(ids, caller), ids[found.idName]!);
+    const list = found.listKey(withOwners(found.owned, ids, caller), caller);
+    return session.reader.storage.get(list, ids[found.idName]!);
   }
 
   /**
@@ -192,8 +200,12 @@ export class Objects {
   }
 
   /** As if a request had come for the object, but one that asks for nothing. */
-  #openScope({ session, caller, request }: Actor, { kind, ids }: ObjectPlace): Promise<Scope> {
+  #openScope({ session, caller, request }: Actor, { kind, ids: given }: ObjectPlace): Promise<Scope> {
     const found = this.kind(kind);
+    const ids = withOwners(found.owned, given, caller);
+    if (!haveOwners(found.owned, ids)) {
+      throw new Error(`The place of a ${kind} names no owner, and the caller has no list of them.`);
+    }
     const context: Context = {
       request,
       path: found.objectUri(ids),

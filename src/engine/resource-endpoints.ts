@@ -4,7 +4,7 @@ import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { ResourceAction } from './resource-action.ts';
-import { openScope, type EngineOptions, type Scope } from './scope.ts';
+import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
 import { modifyObject } from './verbs/modify.ts';
@@ -104,7 +104,10 @@ type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAcces
  * @param rules any of which grants it
  */
 function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
-  return { handle: handler(kind, options, verb), requireAccess: (context) => requireGranted(rules, context) };
+  return {
+    handle: handler(kind, options, verb),
+    requireAccess: (context) => requireGranted(rules, inOwnLists(kind, context)),
+  };
 }
 
 function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {

@@ -9,6 +9,7 @@ import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
+import { withOwners } from './owned-lists.ts';
 import type { Reader, Writer } from './session.ts';
 
 export interface EngineOptions {
@@ -64,9 +65,10 @@ export interface Scope {
 export async function openScope(
   kind: CompiledKind,
   options: EngineOptions,
-  context: Context,
+  given: Context,
   more: Pick<Scope, 'isByService' | 'isOnlyWrite'> = {},
 ): Promise<Scope> {
+  const context = inOwnLists(kind, given);
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
   const { isByService = false, isOnlyWrite = false } = more;
@@ -74,6 +76,12 @@ export async function openScope(
     return { kind, options, context, list, isByService, isOnlyWrite };
   const completed = { ...context, caller: await completeCaller(caller) };
   return { kind, options, context: completed, list, isByService, isOnlyWrite };
+}
+
+/** Returns the context with the owners of the lists in its path, where lists of the kind belong to callers. */
+export function inOwnLists(kind: CompiledKind, context: Context): Context {
+  if (kind.owned.length === 0) return context;
+  return { ...context, ids: withOwners(kind.owned, context.ids, context.caller) };
 }
 
 /** Throws everything found wrong with the request so far, if anything. */

@@ -1,6 +1,7 @@
 // The example plugin and a program in TypeScript, as authors outside would have them: Coffer is packed and installed.
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OutsideProject } from '../support/outside.ts';
@@ -27,6 +28,76 @@ describe('the example plugin', () => {
 
   it('has types that fit those of Coffer.', async () => {
     expect(await project.check('--project', '.')).toEqual({ code: 0, text: '' });
+  });
+});
+
+describe('the garden', () => {
+  it('has types that fit those of Coffer.', async () => {
+    await cp('examples/garden', path.join(project.path, 'garden'), { recursive: true });
+    const options =
+      '--ignoreConfig --allowJs --checkJs --strict --noUncheckedIndexedAccess --exactOptionalPropertyTypes';
+    const modules = '--module nodenext --target es2023 --types node garden/garden.js';
+    expect(await project.check(...`${options} ${modules}`.split(' '))).toEqual({ code: 0, text: '' });
+  });
+});
+
+describe('a plugin that lies elsewhere', () => {
+  let elsewhere: string;
+  beforeAll(async () => {
+    elsewhere = await realpath(await mkdtemp(path.join(tmpdir(), 'coffer-elsewhere-')));
+    for (const folder of ['consumer', 'away']) await mkdir(path.join(elsewhere, folder));
+    await cp('examples/plugin', path.join(elsewhere, 'plugin'), { recursive: true });
+  });
+  afterAll(() => rm(elsewhere, { recursive: true, force: true }));
+
+  /** Starts a service of the packed Coffer with these plugins, and answers with the statuses of requests to it. */
+  const answersOf = async (folder: string, includes: string, ...targets: readonly string[]): Promise<string> => {
+    const coffer = JSON.stringify(path.join(project.path, 'node_modules/coffer/dist/testing/index.js'));
+    const program = `
+      const { startTestService } = await import(${coffer});
+      const service = await startTestService({ settings: { includes: ${JSON.stringify(includes)} } });
+      const answers = [];
+      for (const target of ${JSON.stringify(targets)}) {
+        answers.push((await service.asUser('alice').request('GET', '/v1' + target)).status);
+      }
+      console.log('ANSWERS', answers.join(' '));
+      await service.close();`;
+    const { text } = await project.nodeIn(folder, '--input-type=module', '--eval', program);
+    return text;
+  };
+
+  it('runs when npm has linked it, and imports the Coffer that runs it', async () => {
+    const consumer = path.join(elsewhere, 'consumer');
+    await project.linkIn(consumer, path.join(elsewhere, 'plugin'));
+    expect(await realpath(path.join(consumer, 'node_modules/coffer-plugin-newsroom'))).toBe(
+      path.join(elsewhere, 'plugin'),
+    );
+    expect(await answersOf(consumer, 'coffer-plugin-newsroom', '/drafts', '/stories')).toContain('ANSWERS 200 403');
+  });
+
+  it('runs by its path', async () => {
+    const away = path.join(elsewhere, 'away');
+    expect(await answersOf(away, '../plugin/src/index.js', '/drafts')).toContain('ANSWERS 200');
+  });
+
+  it('gets the classes of the Coffer that runs it, also when it has a copy of its own', async () => {
+    const copy = path.join(elsewhere, 'away/node_modules/coffer');
+    await mkdir(copy, { recursive: true });
+    await writeFile(path.join(copy, 'package.json'), '{"name":"coffer","type":"module","exports":"./index.js"}');
+    await writeFile(
+      path.join(copy, 'index.js'),
+      'export class ServiceError extends Error {} export const definePlugin = (plugin) => plugin;',
+    );
+    await writeFile(
+      path.join(elsewhere, 'away/teapot.mjs'),
+      `import { definePlugin, ServiceError } from 'coffer';
+      import { startTestService } from 'coffer/testing';
+      const handle = async () => { throw new ServiceError('forbidden', { message: typeof startTestService }); };
+      const operations = { GET: { id: 'teapot', handle } };
+      const endpoints = [{ name: 'teapot', path: '/teapot', isResource: false, operations }];
+      export default definePlugin({ name: 'teapot', setup: () => ({ endpoints }) });`,
+    );
+    expect(await answersOf(path.join(elsewhere, 'away'), './teapot.mjs', '/teapot')).toContain('ANSWERS 403');
   });
 });
 

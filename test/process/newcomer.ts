@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 /** The only blocks that a page may have: commands, responses of the command before, and programs to be saved. */
 const languages = ['sh', 'json', 'js'];
-const serving = /^(?<before>(?:.+ && )?)(?<server>npm start|npx coffer start\b.*)$/;
+const serving = /^\s*(?<before>(?:.+ && )?)(?<server>npm start|npx coffer start\b.*)$/;
 
 export interface Visit {
   /** What the newcomer reads. */
@@ -75,7 +75,7 @@ const isServing = (line: string): boolean => serving.test(line);
 function commandsFor({ language, text }: CodeBlock, index: number, port: string): string {
   const given = text.replaceAll(':8888', `:${port}`);
   if (language === 'sh') {
-    const lines = given.split('\n').map((line) => line.trim().replace(serving, '$<before>__serve $<server>'));
+    const lines = given.split('\n').map((line) => line.replace(serving, '$<before>__serve $<server>'));
     return [`exec > "$NOTES/${index}.out"`, ...lines].join('\n');
   }
   const file = language === 'js' ? /^\/\/ ([\w.-]+\.mjs)\n/.exec(given)?.[1] : undefined;

@@ -1,6 +1,6 @@
 // A project of somebody else's in a temporary folder, with Coffer installed as it would be published.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -49,15 +49,30 @@ export class OutsideProject {
   }
 
   /** Runs Node with these arguments in the project. */
-  async node(...args: readonly string[]): Promise<Said> {
+  node(...args: readonly string[]): Promise<Said> {
+    return this.nodeIn(this.path, ...args);
+  }
+
+  /** Runs Node with these arguments in a folder. */
+  async nodeIn(cwd: string, ...args: readonly string[]): Promise<Said> {
     const env = { PATH: process.env['PATH'] };
     try {
-      const { stdout, stderr } = await run(process.execPath, args, { cwd: this.path, env });
+      const { stdout, stderr } = await run(process.execPath, args, { cwd, env });
       return { code: 0, text: stdout + stderr };
     } catch (error) {
       const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
       return { code, text: stdout + stderr };
     }
+  }
+
+  /**
+   * Installs a folder in another project that has the same Coffer, as `npm install <path>` does. npm is offline, so that it
+   * cannot ask a registry for anything.
+   */
+  async linkIn(consumer: string, folder: string): Promise<void> {
+    await writeFile(path.join(consumer, 'package.json'), '{"private":true,"type":"module"}');
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', folder], { cwd: consumer });
+    await symlink(path.join(this.path, 'node_modules/coffer'), path.join(consumer, 'node_modules/coffer'));
   }
 
   /** Checks the types of the project. */

@@ -9,7 +9,7 @@
 export const drafts = { name: 'draft', path: '/drafts', flavour: 'user', idGenerator: 'NameGenerator' };
 
 /**
- * Stories can be shared one by one.
+ * Stories can be shared one by one: without a table of its own, a kind stores `read` and `write`.
  *
  * @param {number} maxTitleLength
  * @returns {import('coffer').ResourceKind}
@@ -20,18 +20,6 @@ export function stories(maxTitleLength) {
     path: '/stories',
     flavour: 'shareable',
     idGenerator: 'DatedName',
-    permissions: {
-      // What can be stored on a story …
-      names: ['read', 'write'],
-      // … and which stored entries grant what.
-      granted: {
-        read: [
-          { kind: 'story', entry: 'read' },
-          { kind: 'story', entry: 'write' },
-        ],
-        write: [{ kind: 'story', entry: 'write' }],
-      },
-    },
     checkAttributes(attributes, complain) {
       const { title } = attributes;
       if (typeof title !== 'string' || title === '') complain('title', 'expected a text');

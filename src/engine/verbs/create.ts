@@ -36,7 +36,8 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     // An id that exists takes the right to read it: the answer discloses the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
-    check: () => runFromNow(checkData(scope, data, 'data.', issues), 'normal'),
+    check: () =>
+      runFromNow(checkData(scope, data, { prefix: 'data.', hasData: envelope.data !== undefined }, issues), 'normal'),
     prepare: (attributes, old) =>
       old === undefined ? prepareWrite(scope, { id, old, attributes }, request.body.isLarge) : undefined,
   });

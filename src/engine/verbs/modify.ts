@@ -81,7 +81,8 @@ function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPe
   const patched = yield* patch(presentObject(scope, old), stored);
   requireSameId(patched.data.id, old.id);
   const issues: Issue[] = [];
-  const attributes = yield* checkData(scope, patched.data, '', issues);
+  const { hasData } = patched;
+  const attributes = yield* checkData(scope, patched.data, { prefix: '', hasData, isStored: !hasData }, issues);
   if (issues.length > 0) throw invalidParameters(issues);
   return { old, stored, patched, attributes };
 }

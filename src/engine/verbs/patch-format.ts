@@ -17,6 +17,8 @@ export const patchTypes = ['application/json', 'application/merge-patch+json', '
 export interface Patched {
   /** Data as the client sent it, for `Response-Behavior`; with JSON Patch the whole result. */
   readonly sent: JsonObject;
+  /** Whether the patch is about attributes, as far as its form tells. */
+  readonly hasData: boolean;
   /** What the object shall be, not yet checked against the rules of its kind. */
   readonly data: SentData;
   readonly permissions: ObjectPermissions;
@@ -49,6 +51,7 @@ function* parseMerge(body: RequestBody, names: readonly string[], issues: Issue[
     const { attributes } = yield* splitData(yield* shown.read());
     return {
       sent: data ?? {},
+      hasData: data !== undefined,
       data: {
         id: isDeep && sent.id === null ? undefined : sent.id,
         lastModified: sent.lastModified,
@@ -69,13 +72,13 @@ function* parseJsonPatch(body: RequestBody, names: readonly string[], issues: Is
       const data = yield* entryInSteps(shown);
       const result = yield* patchObject({ data, permissions: storedPermissions, permissionNames }, operations);
       const permissions = changedPermissions(storedPermissions, result.permissions, 'ignore');
-      return { sent: result.data, data: yield* splitData(result.data), permissions };
+      return { sent: result.data, hasData: true, data: yield* splitData(result.data), permissions };
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     issues.push(...(error.details as Issue[]));
     return function* apply(shown, permissions) {
-      return { sent: {}, data: yield* splitData(yield* shown.read()), permissions };
+      return { sent: {}, hasData: false, data: yield* splitData(yield* shown.read()), permissions };
     };
   }
 }

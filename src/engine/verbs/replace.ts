@@ -1,6 +1,7 @@
 // PUT on an object: create it, or replace its attributes, its permissions, or both.
 import type { JsonObject } from '../../base/json.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
+import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed } from '../access.ts';
 import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
@@ -39,12 +40,14 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     readsPermissions: true,
     check: () => runFromNow(readSent(scope), 'normal'),
     prepare: (sent, old) => {
+      if (old === undefined) requireComplete(sent);
       const isKept = old !== undefined && sent.envelope.data === undefined;
       if (isKept && old.isLarge) return prepareKept(old);
       return prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }, context.request.body.isLarge);
     },
   });
   const { envelope, data } = checked;
+  if (state.object === undefined) requireComplete(checked);
   if (
     state.object !== undefined &&
     createsOnly &&
@@ -76,12 +79,23 @@ interface Sent {
   readonly envelope: Envelope;
   readonly data: SentData;
   readonly attributes: JsonObject;
+  /** What a new object lacks, where the body has no data: one that exists keeps its attributes. */
+  readonly lacking: readonly Issue[];
 }
 
 /** Reads and checks the body; what is wrong with it is added to the issues. */
 function* readSent(scope: Scope): Steps<Sent> {
+  const { kind, context } = scope;
   const { envelope, data } = yield* readEnvelope(scope);
-  return { envelope, data, attributes: yield* checkData(scope, data, 'data.', scope.context.issues) };
+  const hasData = envelope.data !== undefined;
+  const lacking: Issue[] = [];
+  const issues = hasData || kind.declaration.requiresData === true ? context.issues : lacking;
+  return { envelope, data, attributes: yield* checkData(scope, data, { prefix: 'data.', hasData }, issues), lacking };
+}
+
+/** @throws ServiceError invalidParameters when a new object would lack something */
+function requireComplete({ lacking }: Sent): void {
+  if (lacking.length > 0) throw invalidParameters(lacking);
 }
 
 /** Those sent; without `data` those that are there. */

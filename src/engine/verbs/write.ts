@@ -10,9 +10,9 @@ import { StoredObject } from '../../core/objects/stored.ts';
 import { honouredTimestamp } from '../../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import type { LockedState } from '../../contracts/storage.ts';
-import type { SentData } from '../envelope.ts';
+import { required, type SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
-import type { Change, PendingWrite } from '../kind.ts';
+import type { Change, PendingWrite, SentAttributes } from '../kind.ts';
 import { permissionChanges, withWriter } from '../object-permissions.ts';
 import { presentObject, viewerOf } from '../ownership.ts';
 import { idsWith, type Scope } from '../scope.ts';
@@ -266,19 +266,30 @@ export function presentState(scope: Scope, state: LockedState): LockedState {
   return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
 }
 
-/**
- * Checks data as sent against the rules of the kind and completes it; what is wrong is added to the issues.
- *
- * @param prefix what stands before attribute names in issues: `data.` where the names are those of the request
- */
-export function* checkData({ kind }: Scope, data: SentData, prefix: string, issues: Issue[]): Steps<JsonObject> {
+/** Where attributes that are to be checked come from. */
+export interface CheckedData extends SentAttributes {
+  /** What stands before attribute names in issues: `data.` where the names are those of the request. */
+  readonly prefix: 'data.' | '';
+  /** Whether they are the stored attributes as they were, to which the schema of the kind is not applied again. */
+  readonly isStored?: boolean;
+}
+
+/** Checks data against the rules of the kind and completes it; what is wrong is added to the issues. */
+export function* checkData({ kind }: Scope, data: SentData, from: CheckedData, issues: Issue[]): Steps<JsonObject> {
+  const { prefix, isStored = false } = from;
   if (honouredTimestamp(data.lastModified, undefined) === 'out of range')
     issues.push(timestampIssue(`${prefix}last_modified`));
   const { checkAttributes } = kind.declaration;
-  if (checkAttributes === undefined) return data.attributes;
-  const checked = checkAttributes(data.attributes, (name, description) => {
+  if (checkAttributes === undefined && kind.attributes === undefined) return data.attributes;
+  const complain = (name: string, description: string): void => {
     issues.push({ location: 'body', name: prefix + name, description });
-  });
+  };
+  const before = issues.length;
+  const rules = isStored ? undefined : kind.attributes;
+  const attributes = rules === undefined ? data.attributes : yield* rules.check(data.attributes, complain);
+  if (issues.length > before && prefix !== '' && !from.hasData) issues.push(required('data'));
+  if (checkAttributes === undefined) return attributes;
+  const checked = checkAttributes(attributes, complain, from);
   return isSteps(checked) ? yield* checked : checked;
 }
 

@@ -5,6 +5,7 @@ import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { forReading, type Endpoint, type Operation } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
+import { attributeSchema, type AttributeUse } from './attribute-schemas.ts';
 import { components, listParameters, preconditionHeaders } from './openapi-components.ts';
 
 export interface OpenApiOptions {
@@ -188,25 +189,30 @@ function describeOnObject(kind: CompiledKind, method: string, operation: Operati
   };
 }
 
-function requestBody(kind: CompiledKind, { consumes }: Operation): JsonObject {
+function requestBody(kind: CompiledKind, { id, consumes }: Operation): JsonObject {
   if (consumes === undefined) return {};
   const schemas: Record<string, JsonObject> = { 'application/json-patch+json': ref('schemas', 'JsonPatch') };
-  const content = consumes.map((type) => [type, { schema: schemas[type] ?? envelope(kind, false) }]);
+  const use: AttributeUse = id.startsWith('patch_') ? 'patched' : 'sent';
+  const content = consumes.map((type) => [type, { schema: schemas[type] ?? envelope(kind, use) }]);
   return { requestBody: { content: Object.fromEntries(content) as JsonObject } };
 }
 
 function objectResponse(kind: CompiledKind, description: string): JsonObject {
-  return { description, content: { 'application/json': { schema: envelope(kind, true) } } };
+  return { description, content: { 'application/json': { schema: envelope(kind, 'stored') } } };
 }
 
 /** `{"data": …, "permissions": …}`; kinds of user resources have no permissions. */
-function envelope({ isShareable, permissions }: CompiledKind, isAnswer: boolean): JsonObject {
+function envelope(kind: CompiledKind, use: AttributeUse): JsonObject {
+  const { isShareable, permissions } = kind;
+  const isAnswer = use === 'stored';
+  const general = isAnswer ? ref('schemas', 'StoredObject') : ref('schemas', 'Attributes');
+  const declared = attributeSchema(kind, use);
   const principals = { type: 'array', items: { type: 'string' } };
   const entries = { type: 'object', properties: Object.fromEntries(permissions.map((name) => [name, principals])) };
   return {
     type: 'object',
     properties: {
-      data: isAnswer ? ref('schemas', 'StoredObject') : ref('schemas', 'Attributes'),
+      data: declared === undefined ? general : isAnswer ? { allOf: [general, declared] } : declared,
       ...(isShareable ? { permissions: entries } : {}),
     },
     ...(isAnswer ? { required: ['data'] } : {}),

@@ -1,8 +1,8 @@
 // `/permissions`: what the caller may do, object by object. A list without storage of its own, put together from the
 // access-control entries and settings at each request.
-import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
-import { storedIds } from '../../core/objects/object-id.ts';
-import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
+import { createUriParser } from '../../core/objects/uris.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
@@ -14,6 +14,7 @@ import type { Context } from '../../engine/context.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { readParameters, readQuery } from '../../engine/list-query.ts';
+import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import type { Reader } from '../../engine/session.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
@@ -23,8 +24,6 @@ export interface PermissionsOptions {
   readonly engine: EngineOptions;
   /** Who may read the list at all. */
   readonly readers: ReadonlySet<string>;
-  /** Principals of a setting such as `collection_create_principals`. */
-  readonly settingPrincipals: (key: string) => readonly string[];
 }
 
 const uriField = parseField('uri');
@@ -84,7 +83,7 @@ async function collectEntries(
   for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals))
     explicit.set(uri, new Set(names));
   for (const kind of kinds) {
-    const granted = entriesBySettings(options, kinds, kind, caller);
+    const granted = entriesBySettings(kinds, kind, caller);
     if (granted.length === 0) continue;
     for (const uri of await listUris(kind, reader)) {
       const names = explicit.get(uri) ?? new Set();
@@ -92,26 +91,41 @@ async function collectEntries(
       explicit.set(uri, names);
     }
   }
-  const parse = createUriParser(kinds.map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]));
+  const parse = createUriParser(kinds.map(({ name, uriTemplate }) => [name, uriTemplate]));
   const entries: JsonObject[] = [];
   for (const [uri, names] of explicit) {
     const address = parse(uri);
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
     if (address === undefined || kind === undefined) continue;
     const ids = storedIds(address.ids);
+    // Objects in the lists of others have no address that the caller could use.
+    if (kind.owned.length > 0 && !ownsLists(kind.owned, ids, caller)) continue;
     const permissions: string[] = [];
     for (const name of heldPermissions(kind, names)) {
       if (await isConfirmed(ruleFor(options, kind, name), caller, reader, ids)) permissions.push(name);
     }
     if (permissions.length === 0) continue;
-    entries.push({ uri, resource_name: kind.name, id: ids[kind.idName]!, ...ids, permissions });
+    const { shownUri, shownIds } = shownAddress(kind, uri, ids);
+    entries.push({ uri: shownUri, resource_name: kind.name, id: ids[kind.idName]!, ...shownIds, permissions });
   }
   const root: string[] = [];
-  for (const kind of rootKinds(options, kinds, caller)) {
+  for (const kind of rootKinds(kinds, caller)) {
     if (await isConfirmed(kind.rules.create, caller, reader, {})) root.push(`${kind.name}:create`);
   }
   if (root.length > 0) entries.push({ uri: '/', resource_name: 'root', permissions: root });
   return entries;
+}
+
+/** The path at which the caller finds the object, and the ids in it: an owner stands in neither. */
+function shownAddress(
+  kind: CompiledKind,
+  uri: string,
+  ids: PathIds,
+): { readonly shownUri: string; readonly shownIds: PathIds } {
+  if (kind.owned.length === 0) return { shownUri: uri, shownIds: ids };
+  const owners = new Set(kind.owned.map(({ ownerName }) => ownerName));
+  const shownIds = Object.fromEntries(Object.entries(ids).filter(([name]) => !owners.has(name)));
+  return { shownUri: kind.address(ids), shownIds };
 }
 
 /** Everything that entries on an object grant on that very object. */
@@ -123,35 +137,28 @@ function heldPermissions(kind: CompiledKind, entries: ReadonlySet<string>): read
 }
 
 /** Entries that settings put on every object of a kind: `<kind>_read`, `<kind>_write`, `<child>_create`. */
-function entriesBySettings(
-  { settingPrincipals }: PermissionsOptions,
-  kinds: readonly CompiledKind[],
-  kind: CompiledKind,
-  caller: Caller,
-): readonly string[] {
-  // Records are too many to be listed one by one for a right that covers all of them.
+function entriesBySettings(kinds: readonly CompiledKind[], kind: CompiledKind, caller: Caller): readonly string[] {
+  // Records are too many to be listed one by one for a right that covers all of them; so are the lists of all callers.
   const children = kinds.filter(({ parent }) => parent === kind);
-  if (children.length === 0 && kind.name === 'record') return [];
-  const settings: MutableJsonObject = { read: `${kind.name}_read_principals`, write: `${kind.name}_write_principals` };
-  for (const { name } of children) settings[`${name}:create`] = `${name}_create_principals`;
-  return Object.keys(settings).filter(
-    (entry) =>
-      kind.permissions.includes(entry) &&
-      settingPrincipals(settings[entry] as string).some((principal) => caller.knownPrincipals.includes(principal)),
-  );
+  if ((children.length === 0 && kind.name === 'record') || kind.owned.length > 0) return [];
+  const granting = new Map([
+    ['read', isNamedBy(kind, 'read', caller)],
+    ['write', isNamedBy(kind, 'write', caller)],
+    ...children.map((child) => [`${child.name}:create`, isNamedBy(child, 'create', caller)] as const),
+  ]);
+  return kind.permissions.filter((entry) => granting.get(entry) === true);
 }
 
 /** Kinds whose objects the caller may create at the root. */
-function rootKinds(
-  { settingPrincipals }: PermissionsOptions,
-  kinds: readonly CompiledKind[],
-  caller: Caller,
-): readonly CompiledKind[] {
-  return kinds
-    .filter(({ parent }) => parent === undefined)
-    .filter(({ name }) =>
-      settingPrincipals(`${name}_create_principals`).some((principal) => caller.knownPrincipals.includes(principal)),
-    );
+function rootKinds(kinds: readonly CompiledKind[], caller: Caller): readonly CompiledKind[] {
+  return kinds.filter((kind) => kind.parent === undefined && isNamedBy(kind, 'create', caller));
+}
+
+/** Whether a setting such as `collection_create_principals` names the caller. */
+function isNamedBy({ name, settingPrincipals }: CompiledKind, permission: string, caller: Caller): boolean {
+  return settingPrincipals(`${name}_${permission}_principals`).some((principal) =>
+    caller.knownPrincipals.includes(principal),
+  );
 }
 
 /** The rule that a permission on an object of the kind comes down to when it is used. */

@@ -4,11 +4,12 @@ import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../ba
 import { compareLists } from '../../core/objects/list-order.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
-import { createUriParser, objectTemplate } from '../../core/objects/uris.ts';
+import { createUriParser } from '../../core/objects/uris.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
+import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
@@ -70,15 +71,13 @@ interface Place {
 /** From the URI of an object that can have entries to where it lies; `undefined` for any other text. */
 function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undefined {
   const shareable = [...kinds.values()].filter(({ isShareable }) => isShareable);
-  const parse = createUriParser(
-    shareable.map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
-  );
+  const parse = createUriParser(shareable.map(({ name, uriTemplate }) => [name, uriTemplate]));
   return (uri) => {
     const address = parse(uri);
     const kind = address === undefined ? undefined : kinds.get(address.kind);
     if (address === undefined || kind === undefined) return undefined;
     const { [kind.idName]: id = '', ...above } = storedIds(address.ids);
-    return { kind, list: { kind: kind.name, parent: parentOf(kind, above) }, above, id };
+    return { kind, list: kind.listKey(above, anonymous), above, id };
   };
 }
 
@@ -134,20 +133,14 @@ async function findOwned(
   return [...lists.values()];
 }
 
-function parentOf({ parent }: CompiledKind, ids: PathIds): string {
-  return parent === undefined ? '' : parent.objectUri(ids);
-}
-
 function byDepth(a: string, b: string): number {
   return a.split('/').length - b.split('/').length || compareText(a, b);
 }
 
-/** `/buckets/a` and `/buckets/a/collections/b` of `/buckets/a/collections/b/records/c`. */
+/** Everything that the path goes through: `/buckets/a` and `/buckets/a/collections/b` are the objects among it. */
 function ancestorsOf(uri: string): readonly string[] {
   const segments = uri.split('/');
-  return Array.from({ length: Math.max(0, (segments.length - 3) / 2) }, (_, index) =>
-    segments.slice(0, 3 + 2 * index).join('/'),
-  );
+  return segments.slice(2, -1).map((_, index) => segments.slice(0, index + 2).join('/'));
 }
 
 /** Ids asked for at once. */
@@ -187,16 +180,14 @@ async function leaveGroups(
   writer: Writer,
 ): Promise<void> {
   const { kinds } = options;
-  const parse = createUriParser(
-    [...kinds.values()].map(({ name, declaration }) => [name, objectTemplate(name, declaration.path)]),
-  );
+  const parse = createUriParser(Array.from(kinds.values(), ({ name, uriTemplate }) => [name, uriTemplate]));
   const held = await writer.permission.getUserPrincipals(principal);
   for (const uri of [...held].sort(compareText)) {
     const address = parse(uri);
     const group = address?.kind === 'group' ? kinds.get('group') : undefined;
     if (address !== undefined && group !== undefined) {
       const ids = storedIds(address.ids);
-      const list: ListKey = { kind: group.name, parent: parentOf(group, ids) };
+      const list = group.listKey(ids, anonymous);
       const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
       await removeMember(scope, uri, principal, writer);
     }

@@ -42,6 +42,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
       },
     },
     hiddenFields: ['password'],
+    requiresData: true,
     checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, options),
     async prepareWrite(write) {
       validation?.requireAddress(write);
