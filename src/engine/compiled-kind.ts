@@ -22,6 +22,8 @@ export interface KindSettings {
   /** Value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
+  /** Value of a setting such as `record_cache_expires_seconds`, or `undefined`. */
+  readonly cacheSeconds: (key: string) => number | undefined;
   readonly flag: (key: string, byDefault: boolean) => boolean;
 }
 
@@ -39,6 +41,8 @@ export interface CompiledKind {
   readonly isShareable: boolean;
   /** What queries of its lists may ask for. */
   readonly traits: ListTraits;
+  /** Seconds for which anonymous answers may be cached, as in the declaration; a number where a setting alone decides. */
+  readonly cacheSeconds: ResourceKind['cacheSeconds'] | number;
   /** URI of the list, `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
   /** URI of the object whose id is among the ids. */
@@ -110,6 +114,7 @@ function compileKind(
     permissions: kind.permissions?.names ?? [],
     isShareable,
     traits: { ...kind.traits, hiddenFields: kind.hiddenFields },
+    cacheSeconds: kind.cacheSeconds ?? cacheSecondsOf(kind, settings),
     listUri: compileUriTemplate(kind.path),
     objectUri: compileUriTemplate(objectTemplate(kind.name, kind.path)),
     listKey: isShareable
@@ -133,6 +138,11 @@ function compileKind(
 
 function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
   return new Set([...one.principals, ...other.principals]);
+}
+
+/** 0 has the meaning of no setting: nothing is cached, and no more is said about it. */
+function cacheSecondsOf({ name }: ResourceKind, settings: KindSettings): number | undefined {
+  return settings.cacheSeconds(`${name}_cache_expires_seconds`) || undefined;
 }
 
 function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
