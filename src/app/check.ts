@@ -163,14 +163,12 @@ async function checkPrincipals(
       maxObjects,
       isOver: () => performance.now() > endsAt,
     });
-    const extent = `${isComplete ? '' : 'the first '}${objects} objects and users looked at`;
     for (const fault of faults) tell({ kind: 'warning', text: `permissions: ${fault}` });
-    if (doubtful > faults.length) {
-      tell({
-        kind: 'warning',
-        text: `permissions: ${doubtful - faults.length} more principals name nothing (${extent})`,
-      });
-    } else if (doubtful === 0) tell({ kind: 'ok', text: `permissions: all principals name something (${extent})` });
+    const untold = doubtful - faults.length;
+    if (untold > 0) tell({ kind: 'warning', text: `permissions: ${untold} more principals name nothing` });
+    const extent = `${objects} objects and users looked at${isComplete ? '' : ', not all: see --max-objects'}`;
+    const result = doubtful === 0 ? 'all principals name something' : 'not all principals name something';
+    tell({ kind: 'ok', text: `permissions: ${result} (${extent})` });
   } catch (error) {
     tell({ kind: 'problem', text: `permissions: ${describeFailure(error)}` });
   }
