@@ -20,28 +20,34 @@ import { gatherPlugins } from './plugins.ts';
 import { findRisks } from './risks.ts';
 import { assemble, familiesOf, tablesOf } from './service.ts';
 import { findTracing } from './tracing/environment.ts';
+import { describePrincipals, findUnknownPrincipals } from './unknown-principals.ts';
 
 export interface Finding {
   /** `pending`: a migration that has to be run first. */
   readonly kind: 'ok' | 'warning' | 'pending' | 'problem';
   readonly text: string;
+  /** `false`: a backend that the start has to prepare before anything can be read from it. */
+  readonly isReady?: boolean;
 }
 
-/**
- * Tells what it finds, as it finds it.
- *
- * @param problems of the settings, which are told already; backends that one of them is about are not looked at
- */
+export interface CheckOptions {
+  /** Objects whose permissions are looked at for principals that name nothing, and users in groups; 0: none. */
+  readonly maxObjects: number;
+  /** Problems of the settings, which are told already; backends that one of them is about are not looked at. */
+  readonly problems: readonly Problem[];
+}
+
+/** Tells what it finds, as it finds it. */
 export async function checkService(
   settings: Settings,
   tell: (finding: Finding) => void,
-  problems: readonly Problem[] = [],
+  options: CheckOptions,
 ): Promise<void> {
   const exposed = await describeExposedFiles(settings);
   for (const text of [...settings.warnings, ...findRisks(settings), ...exposed]) tell({ kind: 'warning', text });
   checkTracing(tell);
   await checkAssembly(settings, tell);
-  if (!problems.some(isAboutBackends)) await checkBackends(settings, tell);
+  if (!options.problems.some(isAboutBackends)) await checkBackends(settings, tell, options);
 }
 
 function isAboutBackends({ name = '' }: Problem): boolean {
@@ -123,9 +129,18 @@ interface Store {
   close(): Promise<void>;
 }
 
-async function checkBackends(settings: Settings, tell: (finding: Finding) => void): Promise<void> {
+async function checkBackends(
+  settings: Settings,
+  report: (finding: Finding) => void,
+  options: CheckOptions,
+): Promise<void> {
   const opener = new BackendOpener(settings, systemClock);
   const stores = new Set<Store>();
+  const obstacles: Finding[] = [];
+  const tell = (finding: Finding): void => {
+    if (finding.kind !== 'ok' || finding.isReady === false) obstacles.push(finding);
+    report(finding);
+  };
   for (const kind of ['storage', 'permission', 'cache'] as const) {
     const name = settings.get(`${kind}_backend`);
     if (name === undefined) {
@@ -143,6 +158,7 @@ async function checkBackends(settings: Settings, tell: (finding: Finding) => voi
       kind === 'cache' ? opener.openCache(name) : opener.open(name, kind).then(({ database }) => database);
     await checkStore(`${kind}: ${name}`, { name, open, stores, settings, tell });
   }
+  if (obstacles.length === 0 && options.maxObjects > 0) await checkPrincipals(opener, settings, report, options);
   // Without its database the security state has no place, and that was told.
   if ((await opener.databases()).length > 0) await checkSecurityState(opener, { stores, settings, tell });
   // A server that does not answer does not say goodbye either.
@@ -150,6 +166,38 @@ async function checkBackends(settings: Settings, tell: (finding: Finding) => voi
     Promise.allSettled([...stores].map((store) => store.close())),
     wait(1000, undefined, { ref: false }),
   ]);
+}
+
+/** Looks for principals that name nothing, where there is something to look at. */
+async function checkPrincipals(
+  opener: BackendOpener,
+  settings: Settings,
+  tell: (finding: Finding) => void,
+  { maxObjects }: CheckOptions,
+): Promise<void> {
+  const names = { storage: settings.get('storage_backend'), permission: settings.get('permission_backend') };
+  if (names.storage === undefined || names.permission === undefined || names.permission === 'memory') return;
+  const endsAt = performance.now() + settings.get('heartbeat_timeout_seconds') * 1000;
+  try {
+    const storage = (await opener.open(names.storage, 'storage')).storage?.();
+    const permission = (await opener.open(names.permission, 'permission')).permission?.();
+    if (storage === undefined || permission === undefined) return;
+    const { faults, doubtful, objects, isComplete } = await findUnknownPrincipals({
+      ...describePrincipals(settings),
+      storage: storage.reader,
+      permission: permission.reader,
+      maxObjects,
+      isOver: () => performance.now() > endsAt,
+    });
+    for (const fault of faults) tell({ kind: 'warning', text: `permissions: ${fault}` });
+    const untold = doubtful - faults.length;
+    if (untold > 0) tell({ kind: 'warning', text: `permissions: ${untold} more principals name nothing` });
+    const extent = `${objects} objects and users looked at${isComplete ? '' : ', not all: see --max-objects'}`;
+    const result = doubtful === 0 ? 'all principals name something' : 'not all principals name something';
+    tell({ kind: 'ok', text: `permissions: ${result} (${extent})` });
+  } catch (error) {
+    tell({ kind: 'problem', text: `permissions: ${describeFailure(error)}` });
+  }
 }
 
 /** The security state has tables, or a file, of its own. */
@@ -195,7 +243,7 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
       ...lines.map((line): Finding =>
         isPending
           ? { kind: 'pending', text: `${what}: ${line}` }
-          : { kind: 'ok', text: `${what}: the start will ${line}` },
+          : { kind: 'ok', text: `${what}: the start will ${line}`, isReady: false },
       ),
     ];
   };
@@ -226,7 +274,7 @@ function describeMissing(kind: string, file: string): Finding {
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return { kind: 'ok', text: `${kind}: sqlite, the start will make ${file}` };
+    return { kind: 'ok', text: `${kind}: sqlite, the start will make ${file}`, isReady: false };
   } catch {
     return { kind: 'problem', text: `${kind}: sqlite cannot make ${file}: the folder ${folder} cannot be written` };
   }

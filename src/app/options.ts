@@ -45,9 +45,7 @@ export function engineOptions(
 }
 
 /** Settings named after kinds and ids. Cache times are asked for with ids from requests, so the answers are kept. */
-export function kindSettings(
-  settings: Settings,
-): KindSettings & { readonly cacheSeconds: (key: string) => number | undefined } {
+export function kindSettings(settings: Settings): KindSettings {
   const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
     maxIdLength: settings.get('max_id_length'),

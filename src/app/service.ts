@@ -211,7 +211,8 @@ export async function assemble(
         settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
       userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
       checks: healthChecks(backends, settings, parts),
-      endpoints: () => publicEndpoints(settings, endpoints),
+      endpoints: () =>
+        publicEndpoints(settings, endpoints).filter(({ operations }) => Object.keys(operations).length > 0),
       documentationUrl,
     }),
     batchEndpoint({

@@ -12,7 +12,7 @@ import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts
 import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
-import { userDataEndpoint } from '../http/views/user-data.ts';
+import { userDataEndpoints } from '../http/views/user-data.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -91,7 +91,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       kinds,
       endpoints: options.endpoints,
     }),
-    userDataEndpoint({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
+    ...userDataEndpoints({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
     ...(showsPermissions
       ? [
           permissionsEndpoint({

@@ -1,6 +1,7 @@
 // JSON values as the service keeps them: what came in goes out. Numbers that a double cannot hold keep their
 // digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
 
+import { describeMalformed, describeMalformedString, type Expectation } from './json-place.ts';
 import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
@@ -32,8 +33,8 @@ export class JsonSyntaxError extends Error {
   /** Dotted path of the offending value or key; `undefined` when the document itself is malformed. */
   readonly path: string | undefined;
 
-  constructor(message: string, path?: string) {
-    super(message);
+  constructor(message: string, path?: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'JsonSyntaxError';
     this.path = path;
   }
@@ -85,7 +86,7 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new JsonSyntaxError((error as Error).message);
+    throw new JsonSyntaxError('malformed JSON', undefined, { cause: error });
   }
   if (mayHoldBadText.test(text) || !text.isWellFormed() || text.includes('\0')) {
     runAtOnce(requireStorableText(value, ''));
@@ -312,7 +313,7 @@ export class JsonReader {
     if (code !== 34) throw this.#unexpected();
     this.#keys[this.#keys.length - 1] = this.#readString();
     this.#skipBlanks(Infinity);
-    if (this.#text.charCodeAt(this.#at) !== 58) throw this.#unexpected();
+    if (this.#text.charCodeAt(this.#at) !== 58) throw this.#unexpected('colon');
     this.#at++;
     this.#expected = 'value';
   }
@@ -332,7 +333,7 @@ export class JsonReader {
     try {
       value = JSON.parse(token) as string;
     } catch {
-      throw this.#unexpected();
+      throw new JsonSyntaxError(describeMalformedString(this.#text, start));
     }
     this.#at += token.length;
     if (!this.#isWellFormed || token.includes('\\u')) this.#holdsBadText ||= !isStorableText(value);
@@ -361,7 +362,7 @@ export class JsonReader {
   }
 
   #readDigits(): void {
-    if (!isDigit(this.#text.charCodeAt(this.#at))) throw this.#unexpected();
+    if (!isDigit(this.#text.charCodeAt(this.#at))) throw this.#unexpected('digit');
     while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
   }
 
@@ -379,10 +380,13 @@ export class JsonReader {
     }
   }
 
-  #unexpected(): JsonSyntaxError {
-    return new JsonSyntaxError(
-      this.#at < this.#text.length ? `unexpected text at position ${this.#at}` : 'unexpected end of the text',
-    );
+  #unexpected(expected: Expectation = this.#expectation): JsonSyntaxError {
+    return new JsonSyntaxError(describeMalformed(this.#text, this.#at, expected));
+  }
+
+  get #expectation(): Expectation {
+    if (this.#expected !== 'separator') return this.#expected;
+    return Array.isArray(this.#open.at(-1)) ? 'item' : 'member';
   }
 }
 

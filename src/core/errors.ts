@@ -1,5 +1,6 @@
 // The one table of errors: what each is called, its status and its number on the wire. Code throws a `ServiceError`;
 // only the HTTP room knows how a body looks. See docs/reference/http-api/errors.md.
+import { briefText } from '../base/brief.ts';
 
 interface ErrorRow {
   readonly status: number;
@@ -164,6 +165,19 @@ export class ServiceError extends Error {
   get status(): number {
     return errorTable[this.key].status;
   }
+}
+
+/**
+ * Returns the error for an object that does not exist. For callers who may know that, and for no others.
+ *
+ * @param key `missingObject` for the object that the request is about, `missingParent` for one above it
+ * @param kind name of its kind, `record`
+ */
+export function notFound(key: 'missingObject' | 'missingParent', kind: string, id: string): ServiceError {
+  return new ServiceError(key, {
+    message: `The ${kind} ${briefText(id)} does not exist.`,
+    details: { id, resource_name: kind },
+  });
 }
 
 /**

@@ -25,6 +25,8 @@ export interface KindSettings {
   /** Value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
+  /** Value of a setting such as `record_cache_expires_seconds`, or `undefined`. */
+  readonly cacheSeconds: (key: string) => number | undefined;
   readonly flag: (key: string, byDefault: boolean) => boolean;
 }
 
@@ -54,6 +56,8 @@ export interface CompiledKind {
   readonly settingPrincipals: (setting: string) => readonly string[];
   /** Path below the version prefix at which the object whose id is among the ids is found. */
   readonly address: (ids: PathIds) => string;
+  /** Seconds for which anonymous answers may be cached, as in the declaration; a number where a setting alone decides. */
+  readonly cacheSeconds: ResourceKind['cacheSeconds'] | number;
   /** URI of the list, `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
   /** URI of the object whose id is among the ids. */
@@ -162,6 +166,7 @@ function compileKind(
     permissions: kind.permissions?.names ?? [],
     isShareable,
     traits: { ...kind.traits, hiddenFields: kind.hiddenFields },
+    cacheSeconds: kind.cacheSeconds ?? cacheSecondsOf(kind, settings),
     uriPath,
     uriTemplate,
     settingPrincipals,
@@ -189,6 +194,11 @@ function compileKind(
 
 function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
   return new Set([...one.principals, ...other.principals]);
+}
+
+/** 0 has the meaning of no setting: nothing is cached, and no more is said about it. */
+function cacheSecondsOf({ name }: ResourceKind, settings: KindSettings): number | undefined {
+  return settings.cacheSeconds(`${name}_cache_expires_seconds`) || undefined;
 }
 
 function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {

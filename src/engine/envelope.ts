@@ -1,9 +1,11 @@
 // Request bodies of resources: `{data, permissions}`. Everything wrong with one is collected, not thrown at once.
+import { describeType } from '../base/brief.ts';
 import { getKey, isJsonObject, JsonSyntaxError } from '../base/json.ts';
 import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
 import type { Issue } from '../core/errors.ts';
+import { describeUnknownMembers } from './envelope-advice.ts';
 import type { RequestBody } from './exchange.ts';
 import type { Scope } from './scope.ts';
 
@@ -27,30 +29,34 @@ export function* parseBody(body: RequestBody, issues: Issue[]): Steps<JsonValue 
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     issues.push({ location: 'body', name: error.path ?? '', description: error.message });
-    if (error.path === undefined) issues.push(required(''));
     return undefined;
   }
 }
 
-/** Reads the envelope; what is wrong with it is added to the issues and left out. */
-export function parseEnvelope(value: JsonValue, permissionNames: readonly string[], issues: Issue[]): Envelope {
+/**
+ * Reads the envelope; what is wrong with it is added to the issues and left out.
+ *
+ * @param secret names of attributes whose values no issue repeats
+ */
+export function parseEnvelope(
+  value: JsonValue,
+  permissionNames: readonly string[],
+  issues: Issue[],
+  secret?: readonly string[],
+): Envelope {
   if (!isJsonObject(value)) {
-    issues.push({ location: 'body', name: '', description: 'expected a JSON object' });
-    if (!Array.isArray(value)) issues.push(required(''));
+    const description = `expected a JSON object such as {"data": {…}}, not ${describeType(value)}`;
+    issues.push({ location: 'body', name: '', description });
     return emptyEnvelope;
   }
   const unknown = Object.keys(value).filter((key) => key !== 'data' && key !== 'permissions');
   if (unknown.length > 0) {
-    issues.push({
-      location: 'body',
-      name: '',
-      description: `unknown members: ${JSON.stringify(unknown.slice(0, 10))}`,
-    });
+    issues.push({ location: 'body', name: '', description: describeUnknownMembers(value, unknown, secret) });
   }
   const data = getKey(value, 'data');
   const permissions = getKey(value, 'permissions');
   if (data !== undefined && !isJsonObject(data)) {
-    issues.push({ location: 'body', name: 'data', description: 'expected an object' });
+    issues.push({ location: 'body', name: 'data', description: `expected an object, not ${describeType(data)}` });
   }
   return {
     data: isJsonObject(data) ? data : undefined,
@@ -130,11 +136,12 @@ export function* readEnvelope({
   context: { request, issues },
 }: Scope): Steps<{ readonly envelope: Envelope; readonly data: SentData }> {
   const body = request.body.isEmpty ? {} : yield* parseBody(request.body, issues);
-  const envelope = body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues);
+  const envelope =
+    body === undefined ? emptyEnvelope : parseEnvelope(body, kind.permissions, issues, kind.declaration.hiddenFields);
   return { envelope, data: yield* splitData(envelope.data ?? {}) };
 }
 
-/** The issue for something missing. */
-export function required(name: string): Issue {
-  return { location: 'body', name, description: 'Required' };
+/** Returns the issue for something missing, with what to send. */
+export function required(name: string, advice: string): Issue {
+  return { location: 'body', name, description: `Required: ${advice}` };
 }

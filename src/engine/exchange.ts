@@ -1,7 +1,8 @@
 // A request and its response as plain values, free of any HTTP library: the same whether they came over a socket or
 // out of a batch.
-import { formatJson, JsonSyntaxError, parseJson, type JsonLimits, type JsonValue } from '../base/json.ts';
+import { formatJson, JsonSyntaxError, type JsonLimits, type JsonValue } from '../base/json.ts';
 import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
+import { parseSentJson } from '../base/sent-json.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
 
 /** Header names are lower-case; repeated headers are joined as HTTP says. */
@@ -184,7 +185,7 @@ export class RequestBody {
     if (this.#error !== undefined) throw this.#error;
     if (this.#value === undefined) {
       try {
-        this.#value = parseJson(this.#text ?? '', this.#limits);
+        this.#value = parseSentJson(this.#text ?? '', this.#limits);
       } catch (error) {
         if (error instanceof JsonSyntaxError) this.#error = error;
         throw error;

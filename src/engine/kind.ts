@@ -166,7 +166,10 @@ export interface ResourceKind {
   readonly hiddenFields?: readonly string[];
   /** What follows from a change, inside the same transaction: memberships, cascades. */
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
-  /** Seconds for which anonymous answers may be cached; `undefined`: not at all. */
+  /**
+   * Seconds for which anonymous answers may be cached; 0 makes them expire at once, `undefined` or less leaves them uncached
+   * without more headers. Default: the setting `<kind>_cache_expires_seconds`.
+   */
   readonly cacheSeconds?: (context: Context) => Promise<number | undefined>;
 }
 

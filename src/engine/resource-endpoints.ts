@@ -14,12 +14,13 @@ import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
 import { ChangedMeanwhile } from './verbs/write.ts';
 import { replaceObject } from './verbs/replace.ts';
+import { warningHeader } from './warnings.ts';
 
 type Verb = (scope: Scope) => Promise<ServiceResponse>;
 
 const json = ['application/json'];
-const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma'];
-const written = ['ETag', 'Last-Modified'];
+const readable = ['Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma', warningHeader];
+const written = ['ETag', 'Last-Modified', warningHeader];
 const followed = ['Next-Page', 'Resync'];
 const totals = ['Total-Objects', 'Total-Records'];
 

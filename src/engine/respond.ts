@@ -6,7 +6,6 @@ import { storedId } from '../core/objects/object-id.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { presentObject, visiblePermissions } from './ownership.ts';
-import type { ResourceKind } from './kind.ts';
 import type { Scope } from './scope.ts';
 
 /** `ETag` and `Last-Modified` of an object or a list, and others. The object is the caller's to change. */
@@ -22,23 +21,32 @@ const uncached: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
 
 /** Cache headers of a GET or HEAD: answers to anonymous callers may be kept where a setting says so. */
 export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<Readonly<ResponseHeaders>> {
-  const { kind, context } = scope;
-  const { cacheSeconds } = kind.declaration;
-  return context.caller.userId === undefined && cacheSeconds !== undefined ? cachedFor(scope, cacheSeconds) : uncached;
+  const { kind, context, options } = scope;
+  const { cacheSeconds } = kind;
+  if (context.caller.userId !== undefined || cacheSeconds === undefined) return uncached;
+  const now = options.clock.now();
+  if (typeof cacheSeconds === 'number') return cachedFor(cacheSeconds, now);
+  return cacheSeconds(context).then((seconds) => cachedFor(seconds, now));
 }
 
-async function cachedFor(
-  { context, options }: Scope,
-  cacheSeconds: NonNullable<ResourceKind['cacheSeconds']>,
-): Promise<Readonly<ResponseHeaders>> {
-  const asked = await cacheSeconds(context);
-  if (asked === undefined || asked <= 0) return uncached;
+function cachedFor(asked: number | undefined, now: number): Readonly<ResponseHeaders> {
+  if (asked === undefined || asked < 0) return uncached;
+  if (asked === 0) return expiredAt(now);
   const seconds = Math.min(asked, longestCachingSeconds);
   return {
     'Cache-Control': `max-age=${seconds}`,
-    Expires: formatHttpDate(options.clock.now() + seconds * 1000),
+    Expires: formatHttpDate(now + seconds * 1000),
     // Callers with credentials may see more.
     Vary: 'Authorization',
+  };
+}
+
+/** Headers that keep every cache from using an answer, also caches that do not know `Cache-Control`. */
+export function expiredAt(now: number): ResponseHeaders {
+  return {
+    'Cache-Control': 'max-age=0, must-revalidate, no-cache, no-store',
+    Expires: formatHttpDate(now),
+    Pragma: 'no-cache',
   };
 }
 

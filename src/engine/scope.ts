@@ -3,7 +3,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
-import { invalidParameters, ServiceError } from '../core/errors.ts';
+import { invalidParameters, notFound, type ServiceError } from '../core/errors.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
@@ -144,12 +144,12 @@ async function checkParent(
   if (parent === undefined) return undefined;
   const id = context.ids[parent.idName]!;
   if ((await find(parent.listKey(context.ids, context.caller), id)) !== undefined) return undefined;
-  return new ServiceError('missingParent', { details: { id, resource_name: parent.name } });
+  return notFound('missingParent', parent.name, id);
 }
 
 /** The error for an object that is not there. */
 export function missingObject({ kind }: Scope, id: string): ServiceError {
-  return new ServiceError('missingObject', { details: { id, resource_name: kind.name } });
+  return notFound('missingObject', kind.name, id);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { newNonce, nextPageUrl } from './pages.ts';
 import type { EngineOptions } from './scope.ts';
+import { warnOfIgnored } from './warnings.ts';
 
 /**
  * The page that a GET asks for, or the totals for HEAD.
@@ -21,12 +22,12 @@ export function virtualPage(
   query: ListQuery,
   headers: ResponseHeaders,
 ): ServiceResponse {
+  const all: ResponseHeaders = { ...headers, ...warnOfIgnored(context.query) };
   if (context.request.method === 'HEAD') {
     const total = String(filterValues(entries, query).length);
-    return { status: 200, headers: { ...headers, 'Total-Objects': total, 'Total-Records': total }, body: '' };
+    return { status: 200, headers: { ...all, 'Total-Objects': total, 'Total-Records': total }, body: '' };
   }
   const { values, more } = selectValues(entries, query);
-  const all: ResponseHeaders = { ...headers };
   const last = values.at(-1);
   if (more && last !== undefined) {
     const { sort, limit, token } = query;

@@ -1,4 +1,5 @@
 // `POST /batch`: several requests in one unit of work, each through the same dispatch as if it had come alone.
+import { briefText } from '../base/brief.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { pause } from '../base/steps.ts';
@@ -44,6 +45,7 @@ interface ParsedBatch {
 /** Entries are done in one turn of the event loop for so long: backends of this process answer without a turn of it. */
 const mostMsOfTurn = 5;
 
+const listOfRequests = 'expected a list of requests, as in {"requests": [{"method": "GET", "path": "/buckets"}]}';
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
 const entryKeys: readonly string[] = ['method', 'path', 'headers', 'body'];
 const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json-patch+json'];
@@ -119,15 +121,15 @@ function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceR
  */
 function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const value = body.isEmpty ? {} : parseBody(body);
-  if (!isJsonObject(value)) throw invalid('', 'expected a JSON object');
+  if (!isJsonObject(value)) throw invalid('', listOfRequests);
   const issues: Issue[] = [];
   const complain = (name: string, description: string): void => void issues.push(issue(name, description));
   const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
-  if (unknown !== undefined) complain('', `unknown member ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined) complain('', `unknown member ${briefText(unknown)}`);
   const defaults = getKey(value, 'defaults') ?? {};
   checkEntry(defaults, 'defaults', complain, true);
   const requests = getKey(value, 'requests');
-  if (!Array.isArray(requests)) throw invalidParameters([...issues, issue('requests', 'expected a list of requests')]);
+  if (!Array.isArray(requests)) throw invalidParameters([...issues, issue('requests', listOfRequests)]);
   if (options.maxRequests > 0 && requests.length > options.maxRequests) {
     throw invalidParameters([...issues, issue('requests', `expected at most ${options.maxRequests} requests`)]);
   }
@@ -151,8 +153,7 @@ function parseBody(body: RequestBody): JsonValue {
     return body.parse();
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    if (error.path !== undefined) throw invalid(error.path, error.message);
-    throw invalidParameters([issue('', error.message), issue('', 'Required')]);
+    throw invalid(error.path ?? '', error.message);
   }
 }
 
@@ -164,7 +165,7 @@ function checkEntry(
 ): void {
   if (!isJsonObject(value)) return complain(name, 'expected an object');
   const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
-  if (unknown !== undefined) complain(name, `unknown member ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined) complain(name, `unknown member ${briefText(unknown)}`);
   const { path, method, headers, body } = pick(value);
   if (path === undefined ? !isDefault : typeof path !== 'string' || !path.startsWith('/')) {
     complain(`${name}.path`, 'expected a path that starts with a slash');

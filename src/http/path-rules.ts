@@ -55,7 +55,7 @@ export function compilePathRules(
       const text = parts[part.name] ?? '';
       if ('ids' in part) {
         const id = part.ids.parse(text);
-        if (id === undefined) (refused ??= []).push(refusedId('path', part.ids));
+        if (id === undefined) (refused ??= []).push(refusedId('path', text, part.ids));
         else ids[part.name] = id;
       } else if (part.rule.accepts(text)) (others ??= {})[part.name] = text;
       else (refused ??= []).push({ location: 'path', name: part.name, description: `expected ${part.rule.form}` });

@@ -98,11 +98,13 @@ export function withoutPrefixes(path: string, { pathPrefix }: Place): string {
   return inside.replace(someVersion, '') || '/';
 }
 
+/** No path of the service has these, so that a redirect could lead nowhere. */
+const control = /\p{Cc}/u;
+
 /**
  * Finds the version prefix.
  *
  * @param origin `http://host:port` for absolute locations
- * @param served whether a path is served without prefix (liveness checks)
  * @throws ServiceError unknownVersion, unknownPath
  */
 export function locate(target: Target, place: Place, origin: string, options: RedirectOptions): Located {
@@ -117,6 +119,7 @@ export function locate(target: Target, place: Place, origin: string, options: Re
   if (rawPath !== pathPrefix && !rawPath.startsWith(`${pathPrefix}/`) && pathPrefix !== '') {
     throw new ServiceError('unknownPath');
   }
+  if (control.test(path)) throw new ServiceError('unknownVersion');
   const inside = rawPath.slice(pathPrefix.length);
   const version = someVersion.exec(inside);
   if (version !== null) {

@@ -1,10 +1,9 @@
 // Buckets: the containers at the root. Deleting one takes everything below it along.
 import type { ResourceKind } from '../engine/kind.ts';
 import { cascade } from './cascade.ts';
-import type { ResourceOptions } from './options.ts';
 import { checkSchemaAttributes } from './schema-attributes.ts';
 
-export function bucketKind({ cacheSeconds }: ResourceOptions): ResourceKind {
+export function bucketKind(): ResourceKind {
   return {
     name: 'bucket',
     path: '/buckets',
@@ -37,7 +36,6 @@ export function bucketKind({ cacheSeconds }: ResourceOptions): ResourceKind {
       },
     },
     checkAttributes: checkSchemaAttributes(['collection:schema', 'group:schema', 'record:schema']),
-    cacheSeconds: () => Promise.resolve(cacheSeconds('bucket_cache_expires_seconds')),
     afterChange: cascade,
   };
 }

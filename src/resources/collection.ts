@@ -6,7 +6,7 @@ import type { ResourceOptions } from './options.ts';
 import { checkSchemaAttributes } from './schema-attributes.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function collectionKind({ cacheSeconds, validatesSchemas }: ResourceOptions): ResourceKind {
+export function collectionKind({ validatesSchemas }: ResourceOptions): ResourceKind {
   return {
     name: 'collection',
     path: '/buckets/{bucket_id}/collections',
@@ -45,7 +45,6 @@ export function collectionKind({ cacheSeconds, validatesSchemas }: ResourceOptio
       return checkCacheExpires(yield* checkSchema(attributes, complain), complain);
     },
     ...(validatesSchemas ? { beforeWrite: validateByBucket('collection:schema') } : {}),
-    cacheSeconds: () => Promise.resolve(cacheSeconds('collection_cache_expires_seconds')),
     afterChange: cascade,
   };
 }

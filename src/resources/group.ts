@@ -9,7 +9,7 @@ import type { Writer } from '../engine/session.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
+export function groupKind({ maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
   const validate = validatesSchemas ? validateByBucket('group:schema') : undefined;
   return {
     name: 'group',
@@ -37,7 +37,6 @@ export function groupKind({ cacheSeconds, maxPrincipals, validatesSchemas }: Res
       requireFewMembers(write, maxPrincipals);
       return validate === undefined ? write.attributes : validate(write);
     },
-    cacheSeconds: () => Promise.resolve(cacheSeconds('group_cache_expires_seconds')),
     afterChange: updateMemberships,
   };
 }

@@ -7,5 +7,5 @@ import type { ResourceOptions } from './options.ts';
 import { recordKind } from './record.ts';
 
 export function builtInKinds(options: ResourceOptions): readonly ResourceKind[] {
-  return [bucketKind(options), groupKind(options), collectionKind(options), recordKind(options)];
+  return [bucketKind(), groupKind(options), collectionKind(options), recordKind(options)];
 }

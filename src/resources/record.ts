@@ -35,17 +35,22 @@ export function recordKind(options: ResourceOptions): ResourceKind {
   };
 }
 
-/** The most particular setting, or what the collection says when that is more. */
+/** Returns the most particular setting, or the value of the collection where that is more. */
 async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Context): Promise<number | undefined> {
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
   const bySetting =
     cacheSeconds(`${bucket}.${collection}.record_cache_expires_seconds`) ??
     cacheSeconds(`${bucket}.record_cache_expires_seconds`) ??
-    cacheSeconds('record_cache_expires_seconds') ??
+    unlessZero(cacheSeconds('record_cache_expires_seconds')) ??
     cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
     cacheSeconds(`${bucket}_record_cache_expires_seconds`);
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
   const stored = await context.session.reader.storage.get(list, collection);
   const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
+}
+
+/** 0 for all records means what no setting means, but still goes before the settings with older names. */
+function unlessZero(seconds: number | undefined): number | undefined {
+  return seconds === 0 ? -1 : seconds;
 }

@@ -25,7 +25,7 @@ export const coreFamilies: readonly SettingsFamily[] = [
   family({
     form: '<kind>_cache_expires_seconds, <bucket>.record_cache_expires_seconds, <bucket>.<collection>.record_cache_expires_seconds',
     sentence:
-      'Seconds for which anonymous answers may be cached. The older spelling with _ in place of . after an id is understood.',
+      'Seconds for which answers to anonymous callers may be cached, also of kinds that plugins add; 0 means not at all. The older spelling with _ in place of . after an id is understood.',
     pattern: /^(?:[a-z][a-z0-9_-]*|[A-Za-z0-9_.-]+[._]record)_cache_expires_seconds$/,
     reader: integer({ min: 0 }),
   }),

@@ -1,4 +1,5 @@
 // Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
+import { findNearest } from '../base/nearest.ts';
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
@@ -65,33 +66,4 @@ function ofEnvironment(
 function describeUnknown(place: string, key: string, known: readonly string[]): string {
   const nearest = findNearest(key, known);
   return nearest === undefined ? `unknown setting ${place}` : `unknown setting ${place}: did you mean ${nearest}?`;
-}
-
-/** The word that takes the fewest changes of a character to reach, when it is few enough to be a slip. */
-export function findNearest(word: string, candidates: readonly string[]): string | undefined {
-  let nearest: string | undefined;
-  let least = Math.max(1, Math.floor(word.length / 4)) + 1;
-  for (const candidate of candidates) {
-    const changes = countChanges(word, candidate, least);
-    if (changes < least) {
-      least = changes;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
-/** Insertions, deletions and replacements between two words; counting stops at `limit`. */
-function countChanges(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) >= limit) return limit;
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (previous[j - 1] ?? limit) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (previous[j] ?? limit) + 1, (row[j - 1] ?? limit) + 1));
-    }
-    previous = row;
-  }
-  return Math.min(limit, previous[b.length] ?? limit);
 }

@@ -132,6 +132,31 @@ describe('coffer check', () => {
     expect([code, err]).toEqual([3, expect.stringMatching(/^pending +security state: postgresql/m)]);
   });
 
+  test('warns of principals that name nothing, in as many objects as asked for.', async () => {
+    const cwd = workingFolder();
+    const database = join(cwd, 'data', 'coffer.sqlite3');
+    const service = await start([], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
+    const put = (path: string, body: object): Promise<Response> =>
+      fetch(`${service.url}${path}`, {
+        method: 'PUT',
+        headers: { 'Content-Type': 'application/json', Authorization: `Basic ${btoa('ann:secret')}` },
+        body: JSON.stringify(body),
+      });
+    expect((await put('buckets/b', { permissions: { read: ['alice', '/buckets/b/groups/gone'] } })).status).toBe(201);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    const settings = { ...sound, storage_url: database, permission_url: database };
+    const strict = await check(settings, '--strict');
+    expect(strict.code).toBe(4);
+    expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
+    expect(strict.err).toMatch(/^warning +permissions: the principal "\/buckets\/b\/groups\/gone" .* does not exist$/m);
+    expect(strict.out).toMatch(
+      /^ok +permissions: not all principals name something \(1 objects and users looked at\)$/m,
+    );
+    expect(await check(settings, '--max-objects', '0', '--strict', '--quiet')).toEqual({ code: 0, out: '', err: '' });
+    expect((await check(settings, '--max-objects', 'all')).code).toBe(2);
+  });
+
   test('reports a damaged file of security state.', async () => {
     const folder = workingFolder();
     const database = join(folder, 'data', 'coffer.sqlite3');

@@ -206,6 +206,26 @@ describe('The console in a browser', () => {
     });
   });
 
+  it('hints at principals that name nothing, and saves them all the same.', async () => {
+    await makeRecords({});
+    await alice.request('PUT', '/v1/buckets/kitchen/groups/cooks');
+    const gone = '/buckets/kitchen/groups/gone';
+    await alice.request('PATCH', collection, { body: { permissions: { read: [gone] } } });
+    await visitor.signIn('alice');
+    await visitor.go(`${collectionView}?_tab=permissions`);
+    await text(`${gone} names a group that does not exist.`).waitFor();
+    const named = ['system.Everyone', '/buckets/kitchen/groups/cooks', `basicauth:${'a1'.repeat(32)}`, 'account:bob'];
+    const doubted = ['alice', 'basicauth:bob', 'system.Nobody', '/buckets/kitchen', hostile];
+    await page.getByLabel('read', { exact: true }).fill([...named, ...doubted].join('\n'));
+    await page.getByLabel('write', { exact: true }).click();
+    await text('alice has no prefix, such as account: or basicauth:, that user ids have.').waitFor();
+    const shown = await page.locator('.doubts').first().locator('p').allTextContents();
+    expect(shown.map((line) => doubted.find((principal) => line.startsWith(`${principal} `)))).toEqual(doubted);
+    await press('Save permissions');
+    await status('Permissions saved.');
+    await text('system.Nobody is neither system.Everyone nor system.Authenticated.').waitFor();
+  });
+
   it('deletes after a question, and what holds others after a word.', async () => {
     await makeRecords({ bread: '{}' });
     await visitor.signIn('alice');

@@ -446,6 +446,17 @@ const userData: readonly Scenario[] = [
       { request: 'GET /accounts/{alice.name}', status: 200 },
     ],
   },
+  {
+    name: 'The address of the data of all users has no methods.',
+    request: 'nobody: DELETE /__user_data__',
+    status: 405,
+    errno: 115,
+    gives: { allow: 'OPTIONS' },
+    then: [
+      { request: 'GET /__user_data__', status: 405, gives: { allow: 'OPTIONS' } },
+      { request: 'DELETE /__user_data__/', status: 307 },
+    ],
+  },
 ];
 
 describeScenarios('creating accounts', creation, { settings });

@@ -236,7 +236,7 @@ describeScenarios('malformed batches', [
     request: 'POST /batch [',
     status: 400,
     errno: 107,
-    body: { details: items(2) },
+    body: { details: items(1) },
   },
   {
     name: 'A bad default is told again for each entry.',

@@ -12,11 +12,17 @@ const origin = { Origin: 'https://a.example', 'Access-Control-Request-Method': '
 describeScenarios('error bodies', [
   // Proves S-222.
   {
-    name: 'A missing object has details and no message.',
+    name: 'A missing object has a message and details.',
     given: ['collection'],
     request: 'GET {R}/zz',
     status: 404,
-    body: only({ code: 404, errno: 110, error: 'Not Found', details: only({ id: 'zz', resource_name: 'record' }) }),
+    body: only({
+      code: 404,
+      errno: 110,
+      error: 'Not Found',
+      message: 'The record "zz" does not exist.',
+      details: only({ id: 'zz', resource_name: 'record' }),
+    }),
   },
   // Proves S-234.
   {

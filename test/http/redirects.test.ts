@@ -29,6 +29,22 @@ describeScenarios('redirects', [
     status: 307,
     gives: { location: '{origin}/v1//evil.example/x' },
   },
+  {
+    name: 'A path with an encoded control character and without version is 404.',
+    request: 'nobody: GET ^/buckets%0D%0ASet-Cookie:a',
+    status: 404,
+    errno: 116,
+    gives: { location: absent },
+    then: [
+      ...['%00', '%0A', '%1F', '%7F', '%C2%85'].map((escape) => ({
+        request: `nobody: GET ^/a${escape}b?x=%0A`,
+        status: 404,
+        gives: { location: absent },
+      })),
+      { request: 'nobody: GET ^/v0/a%0Ab', status: 404, gives: { location: absent } },
+      { request: 'nobody: GET ^/a?x=%0A', status: 307 },
+    ],
+  },
   { name: 'Any method redirects.', request: 'POST ^/buckets {}', status: 307 },
   // Proves S-249.
   {

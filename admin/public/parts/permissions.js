@@ -2,6 +2,7 @@
 import { button, field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { pathOf } from '../places.js';
+import { principalCheck, principalHints } from './principals.js';
 
 const hints = new Map([
   ['read', 'may read this and everything in it'],
@@ -35,6 +36,7 @@ export function permissionsEditor(context, object) {
   context.guard(
     () => JSON.stringify(areas.map(({ area }) => area.value)) !== before && areas[0]?.area.isConnected === true,
   );
+  const check = principalCheck(context);
   const { element: failures, attempt } = attempts();
   const save = () =>
     attempt(async () => {
@@ -55,7 +57,7 @@ export function permissionsEditor(context, object) {
       service.userId === undefined ? undefined : ` You are ${service.userId}, and stay a writer of what you change.`,
     ),
     ...areas.map(({ name, area }) =>
-      h('div', { class: 'permission' }, field(name, area, hints.get(name)), quickAdds(area)),
+      h('div', { class: 'permission' }, field(name, area, hints.get(name)), quickAdds(area), hintsBelow(area, check)),
     ),
     failures,
     h(
@@ -78,6 +80,7 @@ function principalsArea(principals) {
 function quickAdds(area) {
   const add = (/** @type {string} */ principal) => {
     area.value = [...new Set([...linesOf(area.value), principal])].join('\n');
+    area.dispatchEvent(new Event('change'));
     area.focus();
   };
   return h(
@@ -85,6 +88,20 @@ function quickAdds(area) {
     { class: 'quick' },
     [...wellKnown].map(([principal, label]) => button(label, () => add(principal), { class: 'small' })),
   );
+}
+
+/**
+ * Hints about the principals in a field, renewed when it is left.
+ *
+ * @param {HTMLTextAreaElement} area
+ * @param {(principal: string) => Promise<string | undefined>} check
+ */
+function hintsBelow(area, check) {
+  const { element, show } = principalHints(check);
+  const renew = () => void show(linesOf(area.value));
+  area.addEventListener('change', renew);
+  renew();
+  return element;
 }
 
 /** @param {string} text @returns {readonly string[]} */

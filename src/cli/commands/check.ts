@@ -1,7 +1,7 @@
 // `coffer check`: tells whether the service would start, and what is risky, without starting it.
 import { statSync } from 'node:fs';
 import process from 'node:process';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Finding } from '../../app/check.ts';
 import { findConfigFile, type Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
@@ -12,12 +12,14 @@ import { complain, say } from '../terminal.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: true;
+  readonly maxObjects: number;
 }
 
 const examples = `
 Reads the settings from where \`coffer start\` reads them and tells everything that is wrong with them at once; finds the
 plugins, policies and listeners; connects to the backends; tells which migrations are pending; and warns of settings that
-work but are risky. It changes nothing.
+work but are risky. It also looks for principals in permissions and groups that name nothing, such as a group that was
+deleted: in at most --max-objects objects, and for no longer than heartbeat_timeout_seconds. It changes nothing.
 
 Exit codes:
   ${exitCodes.done}  the service would start; there may be warnings
@@ -35,6 +37,12 @@ Examples:
 export function checkCommand(): Command {
   return new Command('check')
     .description('tell whether the service would start, and what is risky')
+    .option(
+      '--max-objects <number>',
+      'objects whose permissions, and users in groups whose ids, are looked at; 0: none',
+      parseCount,
+      10_000,
+    )
     .option('--strict', `end with ${exitCodes.checkWarnings} when there are warnings`)
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
@@ -43,6 +51,11 @@ export function checkCommand(): Command {
         setTimeout(() => process.exit(), 1000).unref(),
       );
     });
+}
+
+function parseCount(given: string): number {
+  if (!/^\d{1,9}$/.test(given)) throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
+  return Number(given);
 }
 
 async function check(options: CheckOptions): Promise<void> {
@@ -61,7 +74,7 @@ async function check(options: CheckOptions): Promise<void> {
     for (const problem of problems) tell({ kind: 'problem', text: describeProblem(problem) });
     checkFile(options, settings, tell);
     const { checkService } = await import('../../app/check.ts');
-    await checkService(settings, tell, problems);
+    await checkService(settings, tell, { maxObjects: options.maxObjects, problems });
   }
   conclude(counts, options);
 }

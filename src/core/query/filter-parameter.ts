@@ -7,6 +7,7 @@ import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
 import { parseTimestamp, timestampForm } from './parameters.ts';
 import { parseQueryValue } from './query-value.ts';
+import { suggestFilter } from './suggestions.ts';
 
 export interface FilterOptions {
   /** Milliseconds since 1970 UTC. */
@@ -41,7 +42,9 @@ function readFilter(name: string, text: string, options: FilterOptions): Filter 
   const operator = operators.find((known) => known === match?.[1]) ?? 'eq';
   const field = parseField(match?.[2] ?? name);
   if (options.allows !== undefined && !options.allows(field, operator)) {
-    throw new RefusedFilter(`objects of this list have no field ${field.name} to filter by in this way`);
+    const meant = operator === 'eq' ? suggestFilter(name) : undefined;
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+    throw new RefusedFilter(`objects of this list have no field ${field.name} to filter by in this way${hint}`);
   }
   switch (operator) {
     case 'in':

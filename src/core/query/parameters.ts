@@ -3,6 +3,8 @@
 import { isStorableText } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
 import { parseQueryValue } from './query-value.ts';
+import { reservedNames, type ReservedName } from './reserved-names.ts';
+import { suggestReserved } from './suggestions.ts';
 
 /** What a request asks of a list, as far as it can be told without knowing the list. */
 export interface ListParameters {
@@ -26,12 +28,9 @@ export interface ListParameters {
 /** Lists take everything, list deletions have nothing to project, single objects know `_fields` alone. */
 export type ParameterUse = 'list' | 'deletion' | 'object';
 
-const reserved = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
-type Reserved = (typeof reserved)[number];
-
 const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
-  list: new Set(reserved),
-  deletion: new Set(reserved.filter((name) => name !== '_fields')),
+  list: new Set(reservedNames),
+  deletion: new Set(reservedNames.filter((name) => name !== '_fields')),
   object: new Set(['_fields']),
 };
 
@@ -49,7 +48,8 @@ const nothingAsked: ListParameters = {
 
 /**
  * Reads the decoded pairs of a query string. Names that start with `_` and mean nothing are ignored, as are all
- * parameters that have no place in this use.
+ * parameters that have no place in this use. A deletion refuses those that look like a condition which the client takes
+ * for granted: without it, more would be deleted than was meant.
  *
  * @param options.now milliseconds since 1970 UTC
  */
@@ -72,9 +72,12 @@ export function parseParameters(
       given.set(name, value);
     } else if (!name.startsWith('_')) {
       filters.push(pair);
+    } else if (options.use === 'deletion') {
+      const meant = suggestReserved(name);
+      if (meant !== undefined) issues.push(issueOf(name, `unknown parameter, did you mean ${meant}?`));
     }
   }
-  const read = <T>(name: Reserved, parse: (text: string) => T | Refused): T | undefined => {
+  const read = <T>(name: ReservedName, parse: (text: string) => T | Refused): T | undefined => {
     const text = given.get(name);
     if (text === undefined) return undefined;
     const value = parse(text);

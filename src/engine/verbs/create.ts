@@ -13,6 +13,7 @@ import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { idsWith, type Scope } from '../scope.ts';
 import { refusedId } from '../refused-id.ts';
+import { warnOfEmptyBody } from '../warnings.ts';
 import { beginWrite, byRule } from './begin-write.ts';
 import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
 
@@ -24,7 +25,9 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { envelope, data } = reading instanceof Promise ? await reading : reading;
   const sentId = data.id === undefined ? undefined : requireId(scope, data.id);
   if (kind.declaration.ownerOf !== undefined) {
-    if (sentId === undefined && issues.length === 0) throw invalidParameters([required('data.id')]);
+    if (sentId === undefined && issues.length === 0) {
+      throw invalidParameters([required('data.id', 'choose an id, as in {"data": {"id": "alice"}}')]);
+    }
     if (sentId !== undefined) requireOwnId(scope, sentId);
   }
   const preconditions = readPreconditions(context);
@@ -58,14 +61,12 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     sentTimestamp: data.lastModified,
     permissions: () => createdPermissions(envelope.permissions),
   });
-  return objectResponse(scope, 201, written.object, written.permissions);
+  const warning = request.body.isEmpty ? warnOfEmptyBody(kind.name) : undefined;
+  return objectResponse(scope, 201, written.object, written.permissions, warning);
 }
 
 function requireId({ kind }: Scope, id: JsonValue): ObjectId {
-  if (typeof id !== 'string') {
-    throw invalidParameters([{ location: 'path', name: null, description: 'the id must be a text' }]);
-  }
-  const accepted = kind.ids.parse(id);
-  if (accepted === undefined) throw invalidParameters([refusedId('path', kind.ids)]);
+  const accepted = typeof id === 'string' ? kind.ids.parse(id) : undefined;
+  if (accepted === undefined) throw invalidParameters([refusedId('path', id, kind.ids)]);
   return accepted;
 }

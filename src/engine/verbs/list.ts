@@ -16,6 +16,7 @@ import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { noteMissedDeletions } from '../missed-deletions.ts';
+import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
 import { presentObject, requireOpenList } from '../ownership.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
@@ -45,7 +46,12 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   requireNoIssues(scope);
 
-  const headers = Object.assign({}, await cacheControl(scope), deprecationHeaders(parameters, options));
+  const headers = Object.assign(
+    {},
+    await cacheControl(scope),
+    deprecationHeaders(parameters, options),
+    warnOfIgnored(context.query),
+  );
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
     const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
@@ -163,7 +169,9 @@ async function countList(
   const timestamp = clock ?? (await requireTimestamp(scope));
   // Tombstones are never counted, whatever the filters.
   await announceRead(scope, [], timestamp);
-  const total = String(await scope.context.session.reader.storage.countAll(scope.list, { filters, ids }));
+  const count = await scope.context.session.reader.storage.countAll(scope.list, { filters, ids });
+  if (count === 0) warnOfFilters(headers, scope.context.query);
+  const total = String(count);
   return {
     status: 200,
     headers: { ...timestampHeaders(timestamp, headers), 'Total-Objects': total, 'Total-Records': total },
@@ -190,6 +198,7 @@ async function readPage(
   noteMissedDeletions(all, page.horizon, query.filters, scope);
   const { text, count, more, position } =
     'text' in page ? endOf(page, query) : await showEntries(scope, page, query, timestamp);
+  if (count === 0) warnOfFilters(all, context.query);
   if (more && position !== undefined) {
     const { sort, limit, token } = query;
     const next = { sort, limit, position, offset: (token?.offset ?? 0) + count };

@@ -35,7 +35,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     expects: [true],
     rewrites: true,
     readsPermissions: true,
-    check: () => runFromNow(parsePatch(type, request.body, kind.permissions, issues), 'normal'),
+    check: () => runFromNow(parsePatch(type, request.body, kind, issues), 'normal'),
     prepare: async (patch, object) => {
       if (object !== undefined) ahead = await modifyAhead(scope, patch, object);
     },

@@ -2,12 +2,13 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import { ServiceError, type Issue } from '../../core/errors.ts';
+import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
 import { entryInSteps, type StoredObject } from '../../core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../core/patch/merge.ts';
 import { parseOperations } from '../../core/patch/operations.ts';
 import { patchObject } from '../../core/patch/virtual-document.ts';
-import { parseBody, parseEnvelope, required, splitData, type SentData } from '../envelope.ts';
+import type { CompiledKind } from '../compiled-kind.ts';
+import { parseBody, parseEnvelope, splitData, type SentData } from '../envelope.ts';
 import type { RequestBody } from '../exchange.ts';
 import { changedPermissions } from '../object-permissions.ts';
 
@@ -27,23 +28,42 @@ export interface Patched {
 /** Applies a patch to the object as the caller may see it, and to its stored permissions. */
 export type Patch = (shown: StoredObject, permissions: ObjectPermissions) => Steps<Patched>;
 
-/** Reads the body of a PATCH; what is wrong with it is added to the issues, and the patch then has no effect. */
-export function* parsePatch(
-  type: string,
-  body: RequestBody,
-  permissionNames: readonly string[],
-  issues: Issue[],
-): Steps<Patch> {
-  if (type === 'application/json-patch+json') return yield* parseJsonPatch(body, permissionNames, issues);
-  return yield* parseMerge(body, permissionNames, issues, type === 'application/merge-patch+json');
+type PatchedKind = Pick<CompiledKind, 'permissions' | 'declaration'>;
+
+/**
+ * Reads the body of a PATCH; what is wrong with it is added to the issues, and the patch then has no effect. A patch without
+ * content fails when it is applied: that the object exists, and its preconditions, are judged before.
+ */
+export function* parsePatch(type: string, body: RequestBody, kind: PatchedKind, issues: Issue[]): Steps<Patch> {
+  if (type === 'application/json-patch+json') {
+    return body.isEmpty ? applyNothing : yield* parseJsonPatch(body, kind.permissions, issues);
+  }
+  return yield* parseMerge(body, kind, issues, type === 'application/merge-patch+json');
 }
 
-function* parseMerge(body: RequestBody, names: readonly string[], issues: Issue[], isDeep: boolean): Steps<Patch> {
+/** @throws ServiceError invalidParameters always */
+function applyNothing(): never {
+  const description =
+    'send "data" or "permissions" or both, such as {"data": {"title": "New"}}; JSON Patch takes a list of operations';
+  throw invalidParameters([{ location: 'body', name: 'data', description }]);
+}
+
+function* parseMerge(
+  body: RequestBody,
+  { permissions: names, declaration }: PatchedKind,
+  issues: Issue[],
+  isDeep: boolean,
+): Steps<Patch> {
   const value = body.isEmpty ? {} : yield* parseBody(body, issues);
   const before = issues.length;
-  const { data, permissions } = value === undefined ? {} : parseEnvelope(value, names, issues);
+  if (Array.isArray(value)) {
+    const description = 'expected a JSON object; a list of operations needs Content-Type: application/json-patch+json';
+    issues.push({ location: 'body', name: '', description });
+  }
+  const { data, permissions } =
+    value === undefined || Array.isArray(value) ? {} : parseEnvelope(value, names, issues, declaration.hiddenFields);
   if (value !== undefined && data === undefined && permissions === undefined && issues.length === before) {
-    issues.push(required('data'));
+    return applyNothing;
   }
   const sent = yield* splitData(data ?? {});
   const merge = isDeep ? mergePatch : shallowMerge;
@@ -63,8 +83,7 @@ function* parseMerge(body: RequestBody, names: readonly string[], issues: Issue[
 }
 
 function* parseJsonPatch(body: RequestBody, names: readonly string[], issues: Issue[]): Steps<Patch> {
-  const value = body.isEmpty ? undefined : yield* parseBody(body, issues);
-  if (body.isEmpty) issues.push(required('data'));
+  const value = yield* parseBody(body, issues);
   const permissionNames = new Set(names);
   try {
     const operations = value === undefined ? [] : parseOperations(value);

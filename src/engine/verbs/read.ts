@@ -11,6 +11,7 @@ import { isWriterByGroup, presentObject } from '../ownership.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 import { requireRoom } from '../stored-work.ts';
+import { warnOfIgnoredFields } from '../warnings.ts';
 
 /** Answers with an object, or with the fields asked for. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
@@ -32,7 +33,8 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   context.issues.push(...issues);
   requireNoIssues(scope);
   if (object === undefined) throw missingObject(scope, id);
-  const caching = await cacheControl(scope);
+  const warning = warnOfIgnoredFields(context.query);
+  const caching = warning === undefined ? await cacheControl(scope) : { ...(await cacheControl(scope)), ...warning };
   if (isUnchanged(preconditions, object.lastModified)) return notModified(object.lastModified, caching);
   const room = requireRoom(context, object, fields === undefined ? 'show' : 'rewrite');
   if (room !== undefined) await room;

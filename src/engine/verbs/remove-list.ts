@@ -14,6 +14,7 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Writer } from '../session.ts';
+import { warnOfFilters } from '../warnings.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
@@ -56,6 +57,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
   const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
+  if (deletions.length === 0) warnOfFilters(headers, context.query);
   const last = deletions.at(-1);
   if (more && last !== undefined) {
     const nonce = await issueNonce(scope);

@@ -18,6 +18,7 @@ import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import type { Reader } from '../../engine/session.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
+import { warningHeader } from '../../engine/warnings.ts';
 
 export interface PermissionsOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
@@ -42,7 +43,7 @@ export function permissionsEndpoint(options: PermissionsOptions): Endpoint {
     ignoreTimestamps: true,
   };
   const handle = (context: Context): Promise<ServiceResponse> => listPermissions(options, shareable, traits, context);
-  const exposes = ['Next-Page', 'Cache-Control', 'Expires', 'Pragma'];
+  const exposes = ['Next-Page', 'Cache-Control', 'Expires', 'Pragma', warningHeader];
   return {
     name: 'permissions-plural',
     path: '/permissions',

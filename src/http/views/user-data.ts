@@ -36,14 +36,18 @@ interface Doomed {
   readonly ids: string[];
 }
 
-export function userDataEndpoint(options: UserDataOptions): Endpoint {
-  return {
-    name: 'user-data',
-    path: '/__user_data__/{principal}',
-    parameters: { principal: plainText },
-    isResource: false,
-    operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
-  };
+export function userDataEndpoints(options: UserDataOptions): readonly Endpoint[] {
+  return [
+    {
+      name: 'user-data',
+      path: '/__user_data__/{principal}',
+      parameters: { principal: plainText },
+      isResource: false,
+      operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
+    },
+    // The list of all users has no methods: 405 says that the address is known, and that a principal is missing.
+    { name: 'user-data-plural', path: '/__user_data__', isResource: false, operations: {} },
+  ];
 }
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {

@@ -1,7 +1,7 @@
 // `POST …/attachment`: stores a file, then writes the record by a request of its own through the same dispatch, so that
 // permissions, schema, preconditions and events are those of any other write.
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { invalidParameters, notFound } from '../../core/errors.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
 import { requireAllowed } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
@@ -50,7 +50,7 @@ async function requireWritable(
   const exists = (await host.objects.find(actor, { kind: 'record', ids })) !== undefined;
   await requireAllowed(exists ? kind.rules.write : kind.rules.create, caller, session.reader, ids);
   if (exists || (await host.objects.find(actor, { kind: 'collection', ids })) !== undefined) return;
-  throw new ServiceError('missingParent', { details: { id: ids['collection_id'], resource_name: 'collection' } });
+  throw notFound('missingParent', 'collection', ids['collection_id']!);
 }
 
 function readUpload({ host, store }: Attachments, request: ServiceRequest, fileBytes: number): Promise<Form> {

@@ -1,7 +1,7 @@
 // `GET …/changeset`: the attributes of a collection and what changed in it, from one moment, in one answer that caches
 // can keep.
 import { formatJson } from '../../base/json.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import { formatHttpDate } from '../../core/objects/etag.ts';
 import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
@@ -61,7 +61,7 @@ async function readChangeset(service: ChangesService, context: Context): Promise
     return redirect(context, query, redirects);
   }
   const limit = readLimit(service, context);
-  const caching = cachingOf(host.settings, { bucket, collection }, true);
+  const caching = cachingOf(host.settings, { bucket, collection }, true, context.now);
   return isMonitor
     ? monitorChangeset(service, context, { since, limit, caching })
     : collectionChangeset(service, context, { since, limit, caching });
@@ -121,9 +121,7 @@ async function collectionChangeset(
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
   let collection = await read();
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    if (collection === undefined) {
-      throw new ServiceError('missingParent', { details: { id, resource_name: 'collection' } });
-    }
+    if (collection === undefined) throw notFound('missingParent', 'collection', id);
     const page = await readWhole(host.engine, context, limit, (maxBytes) =>
       storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined }),
     );

@@ -3,6 +3,7 @@
 import { invalidParameters } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import type { ServiceResponse, ResponseHeaders } from '../../engine/exchange.ts';
+import { expiredAt } from '../../engine/respond.ts';
 import { cacheHeaders } from '../../http/target.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -40,12 +41,14 @@ export function cachingOf(
   settings: Settings,
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
   hasExpected: boolean,
+  now: number,
 ): ResponseHeaders {
   const name = hasExpected ? 'maximum' : 'minimum';
   const prefix = `${bucket}.${collection}.record_cache`;
   const read = (key: string): number | undefined => settings.lookupWith(integer({ min: 0 }), key);
   const seconds = read(`${prefix}_${name}_expires_seconds`) ?? read(`${prefix}_expires_seconds`);
-  return seconds === undefined ? { 'Cache-Control': 'no-cache, no-store' } : cacheHeaders(seconds);
+  if (seconds === undefined) return { 'Cache-Control': 'no-cache, no-store' };
+  return seconds === 0 ? expiredAt(now) : cacheHeaders(seconds);
 }
 
 export interface RedirectOptions {

@@ -11,6 +11,7 @@ import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preconditions.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
+import { warningHeader } from '../../engine/warnings.ts';
 import { cachingOf, parameter, redirectWhenTooOld, withoutQuotes } from './expected.ts';
 import { newestOf } from './monitored.ts';
 import type { ChangesService } from './service.ts';
@@ -26,7 +27,7 @@ export const monitor = { bucket: 'monitor', collection: 'changes' };
 
 export function monitorListEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => listChanges(service, context);
-  const exposes = ['Next-Page', 'Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma'];
+  const exposes = ['Next-Page', 'Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma', warningHeader];
   return {
     name: 'changes-plural',
     path: '/buckets/monitor/collections/changes/records',
@@ -44,7 +45,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   const parameters = readParameters(context, 'list');
   if (context.issues.length > 0) throw invalidParameters(context.issues);
   const expected = parameter(context, '_expected');
-  const caching = cachingOf(host.settings, monitor, expected !== undefined);
+  const caching = cachingOf(host.settings, monitor, expected !== undefined, context.now);
   const { since } = parameters;
   const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
   if (tooOld !== undefined) return tooOld;

@@ -2,7 +2,7 @@
 // comes into being, with its collections, when it is first used.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { refusal } from '../../engine/access.ts';
@@ -77,9 +77,7 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
 
 async function requireBucket({ reader }: Session, id: ObjectId, below: string): Promise<void> {
   if ((await reader.storage.get(buckets, id)) !== undefined) return;
-  throw new ServiceError(below === '' ? 'missingObject' : 'missingParent', {
-    details: { id, resource_name: 'bucket' },
-  });
+  throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 
 /** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */

@@ -1,5 +1,5 @@
 // `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: a collection as it was.
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
@@ -62,9 +62,7 @@ async function answer({ objects, scope, maxBytes }: Snapshots, context: Context)
   const texts = await readSnapshot({ storage, records: list, isThere, changes, maxBytes, reserve }, at).catch(
     translate,
   );
-  if (texts === undefined) {
-    throw new ServiceError('missingParent', { details: { id: collectionId, resource_name: 'collection' } });
-  }
+  if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
     status: 200,
     headers: { 'Cache-Control': 'no-cache, no-store' },

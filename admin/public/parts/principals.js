@@ -1,0 +1,94 @@
+// Hints about principals that name nothing: misspelt user ids, groups and accounts that do not exist. The service accepts
+// any text as a principal, so these are hints and keep nothing from being saved.
+import { fill, h } from '../dom.js';
+
+const wellKnown = new Set(['system.Everyone', 'system.Authenticated']);
+/** Longer lists are not looked at as a whole. */
+const maxChecked = 50;
+
+/**
+ * Why nobody can be called so, going by the text alone; `undefined` for a known form.
+ *
+ * @param {string} principal
+ * @param {ReadonlySet<string>} capabilities of the service
+ * @returns {string | undefined}
+ */
+export function faultOfForm(principal, capabilities) {
+  if (wellKnown.has(principal)) return undefined;
+  if (principal.startsWith('system.')) return 'is neither system.Everyone nor system.Authenticated';
+  if (principal.startsWith('/')) {
+    return groupPath(principal) === undefined ? 'is not the URI of a group (/buckets/…/groups/…)' : undefined;
+  }
+  if (!principal.includes(':')) return 'has no prefix, such as account: or basicauth:, that user ids have';
+  const isBasic = capabilities.has('basicauth') && principal.startsWith('basicauth:');
+  if (isBasic && !/^basicauth:[\da-f]{64}$/.test(principal)) return 'is not a Basic user id (64 hexadecimal digits)';
+  return undefined;
+}
+
+/** @param {string} principal @returns {string | undefined} the path of the group below the API */
+function groupPath(principal) {
+  const [, bucket, group] = /^\/buckets\/([^/]+)\/groups\/([^/]+)$/.exec(principal) ?? [];
+  if (bucket === undefined || group === undefined) return undefined;
+  return `buckets/${encodeURIComponent(bucket)}/groups/${encodeURIComponent(group)}`;
+}
+
+/**
+ * Finds out whether principals name something, as far as the caller may see it. Answers are kept for as long as the view.
+ *
+ * @param {import('../context.js').Context} context
+ * @returns {(principal: string) => Promise<string | undefined>}
+ */
+export function principalCheck({ api, service }) {
+  /** @type {Map<string, Promise<string | undefined>>} */
+  const known = new Map();
+  /** @param {string} path @param {string} what */
+  const findMissing = async (path, what) => {
+    const { status } = await api.request('HEAD', path, { allowed: [400, 401, 403, 404] });
+    return status === 404 ? `names ${what} that does not exist` : undefined;
+  };
+  /** @param {string} principal */
+  const find = async (principal) => {
+    const fault = faultOfForm(principal, service.capabilities);
+    if (fault !== undefined) return fault;
+    const group = groupPath(principal);
+    if (group !== undefined) return findMissing(group, 'a group');
+    if (!service.capabilities.has('accounts') || !principal.startsWith('account:')) return undefined;
+    return findMissing(`accounts/${encodeURIComponent(principal.slice('account:'.length))}`, 'an account');
+  };
+  return (principal) => {
+    let fault = known.get(principal);
+    if (fault === undefined) {
+      // A hint that cannot be had is none.
+      fault = find(principal).catch(() => undefined);
+      known.set(principal, fault);
+    }
+    return fault;
+  };
+}
+
+/**
+ * A list of hints that can be brought up to date.
+ *
+ * @param {(principal: string) => Promise<string | undefined>} check
+ * @returns {{ readonly element: HTMLElement, readonly show: (principals: readonly string[]) => Promise<void> }}
+ */
+export function principalHints(check) {
+  const element = h('div', { class: 'doubts', role: 'status' });
+  let asked = 0;
+  return {
+    element,
+    show: async (principals) => {
+      asked += 1;
+      const question = asked;
+      const checked = principals.slice(0, maxChecked);
+      const faults = await Promise.all(checked.map(check));
+      // The text may have changed meanwhile.
+      if (question !== asked) return;
+      const doubts = checked.flatMap((principal, index) => {
+        const fault = faults[index];
+        return fault === undefined ? [] : [h('p', { class: 'note' }, `${principal} ${fault}.`)];
+      });
+      fill(element, doubts);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// Says where a text stops being JSON, what stands there and what was expected. Shows a word of the text at most.
+
+/** What a reader expects at a place, for people. */
+export const expectations = {
+  value: 'a value',
+  'first value': 'a value or "]"',
+  key: 'a name in double quotes',
+  'first key': 'a name in double quotes or "}"',
+  colon: '":"',
+  item: '"," or "]"',
+  member: '"," or "}"',
+  digit: 'a digit',
+  end: 'the end of the text',
+} as const;
+
+export type Expectation = keyof typeof expectations;
+
+/** Returns the sentence about a text that is no JSON from the place `at` on. */
+export function describeMalformed(text: string, at: number, expected: Expectation): string {
+  const { line, column } = placeOf(text, at);
+  const found = at < text.length ? foundAt(text, at) : 'the end of the text';
+  return `malformed JSON at line ${line}, column ${column}: expected ${expectations[expected]}, found ${found}${hintAt(text, at, expected)}`;
+}
+
+/** Returns the sentence about a string that begins at the quote at `start` and is not JSON. */
+export function describeMalformedString(text: string, start: number): string {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 34) break;
+    if (code < 32) return describeInString(text, at, 'a control character must be escaped, a line break as \\n');
+    if (code !== 92) continue;
+    if (!validEscape.test(text.slice(at, at + 6))) {
+      return describeInString(text, at, 'unknown escape sequence; a backslash is written as \\\\');
+    }
+    at++;
+  }
+  return describeInString(text, start, 'this text has no closing double quote');
+}
+
+const validEscape = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/;
+
+function describeInString(text: string, at: number, fault: string): string {
+  const { line, column } = placeOf(text, at);
+  return `malformed JSON at line ${line}, column ${column}: ${fault}`;
+}
+
+/** Both counted from 1; columns in UTF-16 units, as editors and `String` count them. */
+function placeOf(text: string, at: number): { readonly line: number; readonly column: number } {
+  let line = 1;
+  let lineStart = 0;
+  for (let feed = text.indexOf('\n'); feed !== -1 && feed < at; feed = text.indexOf('\n', feed + 1)) {
+    line++;
+    lineStart = feed + 1;
+  }
+  return { line, column: at - lineStart + 1 };
+}
+
+const maxWordChars = 20;
+
+function foundAt(text: string, at: number): string {
+  const word = /^[A-Za-z_$][\w$]*/.exec(text.slice(at, at + maxWordChars))?.[0];
+  if (word !== undefined) return word;
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  return /^[\p{C}\p{Z}]$/u.test(character)
+    ? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+    : JSON.stringify(character);
+}
+
+/** What people mostly meant who wrote this. */
+function hintAt(text: string, at: number, expected: Expectation): string {
+  const character = text[at];
+  if (character === "'") return ' (JSON takes double quotes)';
+  if (character === '/') return ' (JSON has no comments)';
+  const isEnd = character === '}' || character === ']';
+  if (isEnd && (expected === 'key' || expected === 'value') && previous(text, at) === ',') {
+    return ` (no comma before "${character}")`;
+  }
+  return '';
+}
+
+/** The last character before the place that is no blank. */
+function previous(text: string, at: number): string | undefined {
+  let before = at - 1;
+  while (before >= 0 && ' \n\r\t'.includes(text[before]!)) before--;
+  return text[before];
+}
