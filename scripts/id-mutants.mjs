@@ -98,8 +98,8 @@ export const idMutants = [
   {
     name: 'POST takes any id',
     file: 'src/engine/verbs/create.ts',
-    find: 'const accepted = kind.ids.parse(id);',
-    replace: 'const accepted = id;',
+    find: "const accepted = typeof id === 'string' ? kind.ids.parse(id) : undefined;",
+    replace: "const accepted = typeof id === 'string' ? id : undefined;",
     backend: 'memory',
   },
 

@@ -14,7 +14,9 @@ describe('short forms', () => {
     expect(briefJson('x'.repeat(50), 1)).toBe(`"${'x'.repeat(40)}…"`);
     expect(briefJson({ a: { b: { c: 1 } }, d: [[1]] }, 2)).toBe('{"a": {"b": {…}}, "d": [[…]]}');
     expect(briefJson([1, 2, 3, 4, 5, 6], 1)).toBe('[1, 2, 3, 4, 5, …]');
-    expect(briefJson(Object.fromEntries([...'abcdef'].map((name) => [name, 0])), 1)).toMatch(/"e": 0, …\}$/);
+    expect(briefJson(Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, 0])), 1)).toMatch(
+      /"e": 0, …\}$/,
+    );
     expect(briefJson(new ExactNumber('1'.repeat(100)), 1)).toBe('…');
   });
 

@@ -153,7 +153,11 @@ describe.each(backends)('hostile ids on $name', (backend) => {
       expect(allowed.body).toMatchObject({
         errno: 107,
         details: [
-          { location: 'path', name: null, description: expect.stringMatching(/^this id is not allowed: .*letters/) },
+          {
+            location: 'path',
+            name: null,
+            description: expect.stringMatching(/^the id "c\\u0000" is not allowed\. Allowed: letters/),
+          },
         ],
       });
       expect((await send('ben', method, path, method === 'GET' ? {} : { body: {} })).status).toBe(403);
