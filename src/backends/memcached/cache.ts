@@ -103,6 +103,17 @@ class MemcachedCache implements CacheBackend {
     }
   }
 
+  async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    const slot = this.#slot(key);
+    for (;;) {
+      const found = await this.#find(slot);
+      const moment = Math.max(from, found?.live === undefined ? from : Number(found.live.text)) + by;
+      const cached = this.#cached(String(moment), ttlSeconds);
+      const line = await slot.store(found === undefined ? 'add' : 'cas', cached, ttlSeconds, found?.cas);
+      if (line === 'STORED') return moment;
+    }
+  }
+
   async ttl(key: string): Promise<number> {
     const live = (await this.#find(this.#slot(key)))?.live;
     return live === undefined ? -1 : (live.expiresAt - this.#clock.now()) / 1000;
