@@ -99,7 +99,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const backends = await openBackends(settings, clock, { isServing: true });
   try {
-    await prepareSchemas(backends);
+    await prepareSchemas(backends, settings);
     return backends;
   } catch (error) {
     await backends.close();

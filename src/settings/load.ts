@@ -67,7 +67,8 @@ export function loadSettings(options: LoadOptions = {}): Settings {
     platformLayer(environment),
     ...(file === undefined ? [profileLayer(cwd, { keepsSecret })] : layersOfFile(file, report)),
   ];
-  return settle({ layers, environments: [ours, theirs], file, tables }, report);
+  const namedConfig = findConfigName({ configFile: options.configFile, environment });
+  return settle({ layers, environments: [ours, theirs], file, namedConfig, tables }, report);
 }
 
 /**
@@ -78,7 +79,10 @@ export function loadSettings(options: LoadOptions = {}): Settings {
 export function settingsOf(values: Readonly<Record<string, string>>, tables: readonly SettingsTable[] = []): Settings {
   const report: Report = { problems: [], warnings: [] };
   const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
-  return settle({ layers: [fileLayer(entries, report.problems)], environments: [], file: null, tables }, report);
+  return settle(
+    { layers: [fileLayer(entries, report.problems)], environments: [], file: null, namedConfig: undefined, tables },
+    report,
+  );
 }
 
 interface Stack {
@@ -86,10 +90,11 @@ interface Stack {
   readonly environments: readonly EnvironmentLayer[];
   /** `undefined`: there is none, and the profile is in force; `null`: files do not matter. */
   readonly file: ConfigFile | undefined | null;
+  readonly namedConfig: string | undefined;
   readonly tables: readonly SettingsTable[];
 }
 
-function settle({ layers, environments, file, tables }: Stack, report: Report): Settings {
+function settle({ layers, environments, file, namedConfig, tables }: Stack, report: Report): Settings {
   const values = resolveTable(layers, coreSettings, report);
   for (const table of tables) resolveTable(layers, table, report);
   checkTogether(values, { layers, environments }, report);
@@ -99,6 +104,7 @@ function settle({ layers, environments, file, tables }: Stack, report: Report): 
     environments,
     values,
     file: file?.identity ?? null,
+    namedConfig,
     warnings: report.warnings,
     isZeroConfig: file === undefined,
   });
@@ -126,17 +132,18 @@ interface Place {
   readonly cwd: string;
 }
 
+/** Returns the path of the file as it is named on the command line, else in the environment. */
+export function findConfigName({ configFile, environment }: Omit<Place, 'cwd'>, report?: Report): string | undefined {
+  if (configFile !== undefined) return configFile;
+  const name = fileVariables.find((variable) => (environment[variable] ?? '') !== '');
+  if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
+  return name === undefined ? undefined : environment[name];
+}
+
 /** The file named on the command line, else in the environment. */
-export function findNamedFile({ configFile, environment, cwd }: Place, report?: Report): string | undefined {
-  if (configFile !== undefined) return resolve(cwd, configFile);
-  for (const name of fileVariables) {
-    const path = environment[name];
-    if (path === undefined || path === '') continue;
-    if (name === 'KINTO_INI')
-      report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
-    return resolve(cwd, path);
-  }
-  return undefined;
+export function findNamedFile(place: Place, report?: Report): string | undefined {
+  const path = findConfigName(place, report);
+  return path === undefined ? undefined : resolve(place.cwd, path);
 }
 
 /** The named file, else a default one that is there. */

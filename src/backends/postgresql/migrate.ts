@@ -102,5 +102,5 @@ async function readVersion(connection: Connection, { name, migrations }: Compone
 }
 
 function describe({ name, migrations }: Component, migration: Migration): string {
-  return `PostgreSQL ${name} tables, version ${migrations.indexOf(migration) + 1}: ${migration.summary}`;
+  return `${migration.summary} (PostgreSQL ${name} tables, version ${migrations.indexOf(migration) + 1})`;
 }

@@ -6,7 +6,7 @@ import type { Finding } from '../../app/check.ts';
 import { findConfigFile } from '../../settings/load.ts';
 import { SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, namedFile, type CommonOptions } from '../common.ts';
+import { loadWith, namedFile, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { complain, say } from '../terminal.ts';
 
@@ -48,7 +48,8 @@ export function checkCommand(): Command {
 async function check(options: CheckOptions): Promise<void> {
   const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
   const told = new Set<string>();
-  const tell = ({ kind, text }: Finding): void => {
+  const tell = ({ kind, text: bare }: Finding): void => {
+    const text = withConfig(bare, options);
     if (told.has(text)) return;
     told.add(text);
     counts[kind]++;
