@@ -141,6 +141,11 @@ describe('The maintenance commands', () => {
     expect(again).toEqual({ code: 0, out: expect.stringMatching(/: nothing to do\.\nDone\.\n$/), err: '' });
   });
 
+  test('webhooks says when there are none.', async () => {
+    const { code, out, err } = await run(['webhooks'], { cwd: workingFolder() });
+    expect([code, out, err]).toEqual([0, 'No webhooks: event_listeners names no listener whose use is webhook.\n', '']);
+  });
+
   test('flush-cache ends with 0.', async () => {
     expect(await run(['flush-cache'], { cwd: workingFolder() })).toMatchObject({ code: 0, err: '' });
   });

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { settingsOf } from '../../settings/load.ts';
 import { completeCommand, migrateCommand } from '../../settings/migrate-command.ts';
 import { findPostgresqlUrl } from '../../settings/postgresql-url.ts';
-import { findRedisAddress, type RedisAddress } from '../../settings/redis-url.ts';
+import { findRedisAddress, formatNodes, type RedisAddress } from '../../settings/redis-url.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { findSqliteFile } from '../../settings/sqlite-file.ts';
 import { createSecurityState, openStores, type OpenStores } from '../backends.ts';
@@ -75,9 +75,9 @@ function describeBackend(settings: Settings, kind: 'storage' | 'permission'): st
 /** One text for every way to write the address. */
 function describeRedis(address: RedisAddress | undefined, prefix: string): string {
   if (address === undefined) return 'redis';
-  const { nodes, isCluster, tls, username, db } = address;
+  const { isCluster, tls, username, db } = address;
   const scheme = `redis${tls ? 's' : ''}${isCluster ? '+cluster' : ''}`;
-  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).toSorted();
+  const hosts = formatNodes(address).split(',').toSorted();
   const user = username === undefined ? '' : `${encodeURIComponent(username)}@`;
   return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}, keys ${prefix}*`;
 }

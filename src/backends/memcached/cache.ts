@@ -7,7 +7,8 @@ import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts'
 import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { Answer } from './answers.ts';
-import { MemcachedClient, type ClientOptions, type MemcachedHost } from './client.ts';
+import { MemcachedClient, type ClientOptions } from './client.ts';
+import type { MemcachedHost } from './errors.ts';
 
 export interface MemcachedCacheOptions extends ClientOptions {
   /** Each has a part of the keys. */

@@ -30,7 +30,7 @@ export async function initializeComponent(
     await requireUnicode(connection);
     return dryRun ? await listPending(connection, component) : await migrate(connection, component);
   } catch (error) {
-    throw translateError(error, backend);
+    throw translateError(error, backend, pool.place);
   } finally {
     connection.release();
   }
