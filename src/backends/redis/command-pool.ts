@@ -17,16 +17,26 @@ export interface CommandPoolOptions {
 /** Places of a pool unless set. */
 export const defaultPoolSize = 50;
 
+/** Places at the head of the queue that are given up together. */
+const maxTaken = 1024;
+
 const busy = 'all places of the connection pool are taken';
 
 interface Waiting {
+  /** By the monotonic clock. All wait for the same time, so that deadlines come in the order of the queue. */
+  readonly deadline: number;
   readonly start: () => void;
+  readonly refuse: () => void;
 }
 
 export class CommandPool {
   readonly #options: CommandPoolOptions;
-  readonly #waiting = new Set<Waiting>();
   #underWay = 0;
+  /** Those from `#first` on wait. */
+  #queue: Waiting[] = [];
+  #first = 0;
+  /** One for all that wait: most get their place long before. */
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: CommandPoolOptions) {
     this.#options = options;
@@ -34,7 +44,7 @@ export class CommandPool {
 
   /** How the places are used at the moment. */
   get state(): PoolState {
-    return { limit: this.#options.size, open: this.#underWay, idle: 0, waiting: this.#waiting.size };
+    return { limit: this.#options.size, open: this.#underWay, idle: 0, waiting: this.#waiting };
   }
 
   /**
@@ -48,34 +58,68 @@ export class CommandPool {
       this.#underWay++;
       return command();
     }
-    if (this.#waiting.size >= maxBacklog) {
-      throw new BackendUnavailable(backend, `Redis: ${busy}, and enough commands wait for one`, { reason: busy });
-    }
+    if (this.#waiting >= maxBacklog) throw refusal(backend, 'and enough commands wait for one');
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(waiting);
-        const message = `Redis: ${busy}, and none became free in time; ${backend}_pool_size and ${backend}_pool_timeout are the limits`;
-        reject(new BackendUnavailable(backend, message, { reason: busy }));
-      }, timeoutMs);
-      const waiting: Waiting = {
-        start() {
-          clearTimeout(timer);
-          // Sent right here: a later command must not overtake this one.
-          resolve(command());
+      this.#queue.push({
+        deadline: performance.now() + timeoutMs,
+        // Sent right there: a later command must not overtake this one.
+        start: () => resolve(command()),
+        refuse() {
+          reject(
+            refusal(
+              backend,
+              `and none became free in time; ${backend}_pool_size and ${backend}_pool_timeout are the limits`,
+            ),
+          );
         },
-      };
-      this.#waiting.add(waiting);
+      });
+      this.#timer ??= this.#startTimer(timeoutMs);
     });
   }
 
   /** Hands the place of a command that has ended to the one that waits longest. */
   end(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#underWay--;
-      return;
-    }
-    this.#waiting.delete(next);
-    next.start();
+    const next = this.#shift();
+    if (next === undefined) this.#underWay--;
+    else next.start();
   }
+
+  get #waiting(): number {
+    return this.#queue.length - this.#first;
+  }
+
+  #shift(): Waiting | undefined {
+    const next = this.#queue[this.#first];
+    if (next === undefined) return undefined;
+    this.#first++;
+    if (this.#first === this.#queue.length) {
+      this.#queue = [];
+      this.#first = 0;
+    } else if (this.#first === maxTaken) {
+      this.#queue = this.#queue.slice(maxTaken);
+      this.#first = 0;
+    }
+    return next;
+  }
+
+  #startTimer(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => this.#refuseLate(), delayMs);
+  }
+
+  #refuseLate(): void {
+    const now = performance.now();
+    for (;;) {
+      const first = this.#queue[this.#first];
+      if (first === undefined || first.deadline > now) {
+        this.#timer = first === undefined ? undefined : this.#startTimer(Math.ceil(first.deadline - now));
+        return;
+      }
+      this.#shift();
+      first.refuse();
+    }
+  }
+}
+
+function refusal(backend: BackendName, why: string): BackendUnavailable {
+  return new BackendUnavailable(backend, `Redis: ${busy}, ${why}`, { reason: busy });
 }
