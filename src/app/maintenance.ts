@@ -205,7 +205,7 @@ async function deleteFiles(settings: Settings, names: readonly string[]): Promis
 export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
   const backends = await openBackends(settings, systemClock);
   try {
-    await prepareSchemas(backends);
+    await prepareSchemas(backends, settings);
     return await work(backends);
   } finally {
     await backends.close();

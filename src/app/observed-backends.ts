@@ -117,6 +117,7 @@ function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
     set: (...args) => run('set', () => inner.set(...args)),
     delete: (...args) => run('delete', () => inner.delete(...args)),
     increment: (...args) => run('increment', () => inner.increment(...args)),
+    advance: (...args) => run('advance', () => inner.advance(...args)),
     ttl: (...args) => run('ttl', () => inner.ttl(...args)),
     expire: (...args) => run('expire', () => inner.expire(...args)),
     flush: (...args) => run('flush', () => inner.flush(...args)),
@@ -124,7 +125,7 @@ function observeCache(inner: CacheBackend, watch: Watch): CacheBackend {
   return withMethods(inner, calls);
 }
 
-type CacheCalls = Pick<CacheBackend, 'get' | 'set' | 'delete' | 'increment' | 'ttl' | 'expire' | 'flush'>;
+type CacheCalls = Pick<CacheBackend, 'get' | 'set' | 'delete' | 'increment' | 'advance' | 'ttl' | 'expire' | 'flush'>;
 
 type SecurityCalls = Omit<SecurityState, 'name' | 'needsMigration' | 'initializeSchema' | 'close'>;
 

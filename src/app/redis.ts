@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { RedisClientOptions } from '../backends/redis/client.ts';
 import { findRedisAddress, redisIdentity, type RedisAddress } from '../settings/redis-url.ts';
+import { redisPoolSizes } from '../settings/rows/redis-pools.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenDatabase } from './backends.ts';
 
@@ -47,6 +48,7 @@ function clientOptions(kind: BackendKind, settings: Settings): RedisClientOption
   return {
     address: redisAddress(kind, settings),
     timeoutSeconds: settings.get(`${kind}_pool_timeout`),
+    poolSize: settings.read(redisPoolSizes)[`${kind}_pool_size`],
     maxBacklog: maxBacklog < 0 ? undefined : maxBacklog,
   };
 }

@@ -1,4 +1,6 @@
 // What has to be true of the backends' schemas before anything is served.
+import { migrateCommand } from '../settings/migrate-command.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { OpenBackends } from './backends.ts';
 
 /**
@@ -7,7 +9,10 @@ import type { OpenBackends } from './backends.ts';
  *
  * @throws Error when such a schema is not the one that this version knows
  */
-export async function prepareSchemas({ databases, cache, securityState }: OpenBackends): Promise<void> {
+export async function prepareSchemas(
+  { databases, cache, securityState }: OpenBackends,
+  settings: Settings,
+): Promise<void> {
   const missing: string[] = [];
   for (const store of [...databases, cache, securityState]) {
     const lines = await store.initializeSchema({ dryRun: true });
@@ -16,6 +21,8 @@ export async function prepareSchemas({ databases, cache, securityState }: OpenBa
   }
   if (missing.length === 0) return;
   throw new Error(
-    `The database is not ready: run \`coffer migrate\`. To do:\n${missing.map((line) => `  ${line}`).join('\n')}`,
+    `The database is not ready: run \`${migrateCommand(settings)}\`. To do:\n${missing
+      .map((line) => `  ${line}`)
+      .join('\n')}`,
   );
 }

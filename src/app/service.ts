@@ -109,7 +109,7 @@ async function requirePlugins(settings: Settings, further: readonly Plugin[]): P
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const backends = await openBackends(settings, clock, { isServing: true });
   try {
-    await prepareSchemas(backends);
+    await prepareSchemas(backends, settings);
     return backends;
   } catch (error) {
     await backends.close();

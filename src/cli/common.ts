@@ -1,6 +1,8 @@
 // What all commands share: the options that name the configuration and the weight of the log, and loading settings.
+import process from 'node:process';
 import type { Command } from 'commander';
-import { examineSettings, loadSettings, type Examined, type LoadOptions } from '../settings/load.ts';
+import { examineSettings, findConfigName, loadSettings, type Examined, type LoadOptions } from '../settings/load.ts';
+import { completeCommand } from '../settings/migrate-command.ts';
 import { SettingsError, withoutRepetitions } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -23,6 +25,12 @@ export function withCommonOptions(command: Command): Command {
 /** The file named by either option. */
 export function namedFile({ config, ini }: CommonOptions): string | undefined {
   return config ?? ini;
+}
+
+/** Returns a message in which `coffer migrate` is followed by the configuration file in use. */
+export function withConfig(message: string, options: CommonOptions): string {
+  const namedConfig = findConfigName({ configFile: namedFile(options), environment: process.env });
+  return completeCommand(message, { namedConfig });
 }
 
 /**

@@ -19,7 +19,7 @@ import { sendEmailCommand } from './commands/send-email.ts';
 import { startCommand } from './commands/start.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
-import { withCommonOptions } from './common.ts';
+import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 import { complain } from './terminal.ts';
 
@@ -68,27 +68,31 @@ function createProgram(): Command {
 
 /** Runs the command line and answers the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
+  let options: CommonOptions = {};
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    const program = createProgram();
+    program.hook('preAction', (_program, command) => {
+      options = command.optsWithGlobals<CommonOptions>();
+    });
+    await program.parseAsync(args, { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    return report(error, args);
+    return report(error, options);
   }
 }
 
-function report(error: unknown, args: readonly string[]): number {
+function report(error: unknown, options: CommonOptions): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof Exit) {
-    if (error.message !== '') complain(`coffer: ${error.message}`);
+    if (error.message !== '') complain(`coffer: ${withConfig(error.message, options)}`);
     return error.code;
   }
   if (error instanceof SettingsError) {
     complain(error.message);
     return exitCodes.failed;
   }
-  const wantsMore = args.includes('--debug') || args.includes('-v');
-  complain(`coffer: ${describeError(error, wantsMore)}`);
+  complain(`coffer: ${withConfig(describeError(error, options.debug === true), options)}`);
   return exitCodes.failed;
 }
 

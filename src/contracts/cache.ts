@@ -19,6 +19,12 @@ export interface CacheBackend {
    * lost. Only for keys that hold nothing but such sums.
    */
   increment(key: string, by: number, ttlSeconds: number): Promise<number>;
+  /**
+   * Moves a stored moment on: stores `max(stored, from) + by` with the time to live, and returns it. An absent or expired
+   * key counts as `from`. Of concurrent callers none is lost. Numbers are whole and below 2^53. Only for keys that hold
+   * nothing but such moments.
+   */
+  advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number>;
   /** Seconds left, or a negative number when the key is absent. */
   ttl(key: string): Promise<number>;
   /** Gives an existing key a new time to live; no error when absent. */

@@ -2,7 +2,7 @@
 // value for the runner, and the answer goes back as it is.
 import { randomUUID } from 'node:crypto';
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pause } from '../base/steps.ts';
@@ -14,6 +14,7 @@ import { arrivals } from './arrivals.ts';
 import { Connections } from './connections.ts';
 import { departures } from './departures.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
+import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { Load } from './load.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import {
@@ -55,7 +56,7 @@ export interface ServerOptions extends BodyLimits {
 
 export interface HttpServer {
   /** Resolves to the address, as a URL without path. */
-  listen(address: { readonly host: string; readonly port: number }): Promise<string>;
+  listen(address: ListenAddress): Promise<string>;
   /**
    * Stops accepting, and resolves when everything in flight is answered.
    *
@@ -69,36 +70,19 @@ export interface HttpServer {
 export function createServer(options: ServerOptions): HttpServer {
   const shell = new Shell(options);
   const { server } = shell;
+  let listening: Listening | undefined;
   return {
-    async listen({ host, port }) {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen({ host, port }, () => {
-          server.off('error', reject);
-          // Without a listener a connection that cannot be accepted, for want of memory, would end the process.
-          server.on('error', (err) => options.runner.logger.warn({ err }, 'A connection could not be accepted'));
-          resolve();
-        });
-      });
-      return addressOf(server);
+    async listen(address) {
+      listening = await listen(server, address);
+      // Without a listener a connection that cannot be accepted, for want of memory, would end the process.
+      server.on('error', (err) => options.runner.logger.warn({ err }, 'A connection could not be accepted'));
+      return listening.url;
     },
     async close(lingerMs) {
       shell.connections.leave(lingerMs);
-      await new Promise<void>((resolve) => {
-        // A server that never listened says so, and is closed all the same.
-        server.close(() => {
-          resolve();
-        });
-      });
+      await listening?.close();
     },
   };
-}
-
-/** How the server can be reached from its own machine. */
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  if (family === 'IPv6') return `http://[${address === '::' ? '::1' : address}]:${port}`;
-  return `http://${address === '0.0.0.0' ? '127.0.0.1' : address}:${port}`;
 }
 
 /** What has come in for a request. */

@@ -89,7 +89,9 @@ export function examineSettings(options: LoadOptions = {}): Examined {
     ...(file === undefined ? [profileLayer(cwd, { keepsSecret })] : layersOfFile(file, report)),
   ];
   const shownPath = path === undefined ? '' : shorter(relative(cwd, path), path);
-  return settle({ layers, environments: [ours, theirs], file, shownPath, tables, purpose }, report);
+  const namedConfig = findConfigName({ configFile: options.configFile, environment });
+  const stack = { layers, environments: [ours, theirs], file, shownPath, namedConfig, tables, purpose };
+  return settle(stack, report);
 }
 
 /**
@@ -101,8 +103,8 @@ export function settingsOf(values: Readonly<Record<string, string>>, tables: rea
   const report = emptyReport();
   const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
   const layers = [fileLayer(entries, report)];
-  const stack = { layers, environments: [], file: null, shownPath: '', tables, purpose: 'service' } as const;
-  return requireSound(settle(stack, report));
+  const none = { environments: [], file: null, shownPath: '', namedConfig: undefined };
+  return requireSound(settle({ layers, ...none, tables, purpose: 'service' }, report));
 }
 
 function requireSound({ settings, problems }: Examined): Settings {
@@ -117,6 +119,7 @@ interface Stack {
   readonly file: ConfigFile | undefined | null;
   /** Path of the file, as short as it can be. */
   readonly shownPath: string;
+  readonly namedConfig: string | undefined;
   readonly tables: readonly SettingsTable[];
   readonly purpose: Purpose;
 }
@@ -131,6 +134,7 @@ function settle(stack: Stack, report: Report): Examined {
     environments,
     values,
     file: file?.identity ?? null,
+    namedConfig: stack.namedConfig,
     warnings: [...summariseDeprecations(report.deprecations, file?.identity.name, stack.shownPath), ...report.warnings],
     isZeroConfig: file === undefined,
   });
@@ -153,17 +157,18 @@ interface Place {
   readonly cwd: string;
 }
 
+/** Returns the path of the file as it is named on the command line, else in the environment. */
+export function findConfigName({ configFile, environment }: Omit<Place, 'cwd'>, report?: Report): string | undefined {
+  if (configFile !== undefined) return configFile;
+  const name = fileVariables.find((variable) => (environment[variable] ?? '') !== '');
+  if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
+  return name === undefined ? undefined : environment[name];
+}
+
 /** The file named on the command line, else in the environment. */
-export function findNamedFile({ configFile, environment, cwd }: Place, report?: Report): string | undefined {
-  if (configFile !== undefined) return resolve(cwd, configFile);
-  for (const name of fileVariables) {
-    const path = environment[name];
-    if (path === undefined || path === '') continue;
-    if (name === 'KINTO_INI')
-      report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
-    return resolve(cwd, path);
-  }
-  return undefined;
+export function findNamedFile(place: Place, report?: Report): string | undefined {
+  const path = findConfigName(place, report);
+  return path === undefined ? undefined : resolve(place.cwd, path);
 }
 
 /** The named file, else a default one that is there. */

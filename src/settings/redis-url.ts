@@ -40,6 +40,11 @@ export function findRedisAddress(url: string | undefined): RedisAddress | undefi
   };
 }
 
+/** Returns the hosts and ports, without credentials, for messages. */
+export function formatNodes({ nodes }: Pick<RedisAddress, 'nodes'>): string {
+  return nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+}
+
 /** The same text for every way to write one address, so that backends of one server are known as such. */
 export function redisIdentity({ nodes, isCluster, tls, username, db }: RedisAddress): string {
   const hosts = nodes.map(({ host, port }) => `${host}:${port}`).toSorted();

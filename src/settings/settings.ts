@@ -17,6 +17,7 @@ export interface SettingsParts {
   readonly environments: readonly EnvironmentLayer[];
   readonly values: CoreValues;
   readonly file: FileIdentity | null;
+  readonly namedConfig: string | undefined;
   readonly warnings: readonly string[];
   readonly isZeroConfig: boolean;
 }
@@ -24,6 +25,8 @@ export interface SettingsParts {
 export class Settings {
   /** What the root view tells about the configuration file; `null` when none is used. */
   readonly file: FileIdentity | null;
+  /** Path of the configuration file as the command line or the environment names it; `undefined` for a default file. */
+  readonly namedConfig: string | undefined;
   /** Lines for the log: deprecated spellings and the like. Unknown names are in `findUnknownKeys`. */
   readonly warnings: readonly string[];
   /** Whether the profile for starting without configuration is in force. */
@@ -33,6 +36,7 @@ export class Settings {
   constructor(parts: SettingsParts) {
     this.#parts = parts;
     this.file = parts.file;
+    this.namedConfig = parts.namedConfig;
     this.warnings = parts.warnings;
     this.isZeroConfig = parts.isZeroConfig;
   }

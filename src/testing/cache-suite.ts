@@ -120,6 +120,36 @@ export const cacheCases: readonly CacheCase[] = [
     assert.equal(await cache.delete('sum'), 3);
     assert.equal(await cache.increment('sum', 1, 60), 1);
   }),
+  cacheCase('a moment starts where it is told and moves on by what is added', async ({ cache }) => {
+    assert.equal(await cache.advance('moment', 5, 100, 60), 105);
+    assert.equal(await cache.advance('moment', 5, 100, 60), 110);
+    assert.equal(await cache.advance('moment', -3, 0, 60), 107);
+    assert.equal(await cache.get('moment'), 107);
+  }),
+  cacheCase('a moment that has passed starts again from the later one', async ({ cache }) => {
+    await cache.advance('moment', 5, 100, 60);
+    assert.equal(await cache.advance('moment', 5, 1000, 60), 1005);
+  }),
+  cacheCase('a moment gets its time to live anew with each step', async ({ cache, clock }) => {
+    await cache.advance('moment', 1, 100, 60);
+    clock.advance(40_000);
+    await cache.advance('moment', 1, 100, 30);
+    assert.equal(await cache.ttl('moment'), 30);
+    clock.advance(31_000);
+    assert.equal(await cache.advance('moment', 1, 100, 60), 101);
+  }),
+  cacheCase('moments in microseconds are exact', async ({ cache }) => {
+    const now = 1_700_000_000_123_457;
+    assert.equal(await cache.advance('moment', 6_666_667, now, 60), now + 6_666_667);
+    assert.equal(await cache.advance('moment', 1, now, 60), now + 6_666_668);
+  }),
+  cacheCase('of many who move a moment on at once none is lost', async ({ cache }) => {
+    const moments = await Promise.all(Array.from({ length: 20 }, () => cache.advance('moment', 3, 100, 60)));
+    assert.deepEqual(
+      moments.toSorted((a, b) => a - b),
+      Array.from({ length: 20 }, (_, index) => 103 + index * 3),
+    );
+  }),
   cacheCase('the time to live counts down in seconds', async ({ cache, clock }) => {
     await cache.set('key', 'value', 60);
     assert.equal(await cache.ttl('key'), 60);

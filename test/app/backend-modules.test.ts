@@ -56,6 +56,11 @@ export const openCache = ({ clock }) => {
       else found.value += by;
       return live(key).value;
     },
+    async advance(key, by, from, ttlSeconds) {
+      const value = Math.max(from, live(key)?.value ?? from) + by;
+      values.set(key, { value, until: clock.now() + ttlSeconds * 1000 });
+      return value;
+    },
     async ttl(key) { const found = live(key); return found === undefined ? -2 : (found.until - clock.now()) / 1000; },
     async expire(key, ttlSeconds) {
       const found = live(key);

@@ -1,4 +1,5 @@
 // `coffer check`: what it finds, that it changes nothing, and how it ends.
+import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -18,11 +19,16 @@ const sound = {
   allowed_hosts: 'loopback',
 };
 
-async function check(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Outcome> {
+/** Writes a configuration and returns its folder. */
+function configured(settings: Readonly<Record<string, string>>, name: string): string {
   const cwd = workingFolder();
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`);
-  writeFileSync(join(cwd, 'coffer.ini'), `[app:main]\n${lines.join('\n')}\n`, { mode: 0o600 });
-  return run(['check', ...args], { cwd });
+  writeFileSync(join(cwd, name), `[app:main]\n${lines.join('\n')}\n`, { mode: 0o600 });
+  return cwd;
+}
+
+async function check(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Outcome> {
+  return run(['check', ...args], { cwd: configured(settings, 'coffer.ini') });
 }
 
 describe('coffer check', () => {
@@ -58,7 +64,8 @@ describe('coffer check', () => {
     expect(code).toBe(1);
     expect(err).toMatch(/^problem +includes names nonsense/m);
     expect(err).toMatch(/^problem +storage: postgresql.*ECONNREFUSED/m);
-    expect(err).toMatch(/^problem +cache: redis/m);
+    expect(err).toMatch(/^problem +storage: postgresql: PostgreSQL at 127\.0\.0\.1:1: /m);
+    expect(err).toMatch(/^problem +cache: redis: Redis at 127\.0\.0\.1:1: /m);
     expect(err).toContain('the service would not start');
     expect(err).not.toContain('hunter2');
     const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'some paper', userid_hmac_secret: '' });
@@ -118,6 +125,36 @@ describe('coffer check', () => {
     onTestFinished(ready.drop);
     const { code, out } = await check({ ...sound, ...postgresqlSettings(ready.url) }, '--strict');
     expect([code, out]).toEqual([0, expect.stringMatching(/storage: postgresql answers/)]);
+  });
+
+  test('names the configuration file in the command to run, when it was named itself.', async () => {
+    const empty = await newDatabase();
+    onTestFinished(empty.drop);
+    const cwd = configured({ ...sound, ...postgresqlSettings(empty.url) }, 'my own.ini');
+    const command = "`coffer migrate --config 'my own.ini'`";
+    const checked = await run(['check', '--config', 'my own.ini'], { cwd });
+    expect([checked.code, checked.err]).toEqual([3, expect.stringContaining(`run ${command} first`)]);
+    const started = await run(['start', '--config', 'my own.ini'], { cwd });
+    expect([started.code, started.err]).toEqual([
+      1,
+      expect.stringContaining(`The database is not ready: run ${command}.`),
+    ]);
+    const named = await run(['flush-cache'], { cwd, environment: { SVC_CONFIG: 'my own.ini' } });
+    expect([named.code, named.err]).toEqual([1, expect.stringContaining(`run ${command}.`)]);
+  });
+
+  test('tells in a sentence what the start will do to an empty Redis database.', async () => {
+    const redis = {
+      storage_backend: 'redis',
+      permission_backend: 'redis',
+      storage_url: process.env['TEST_REDIS_URL'] ?? '',
+      permission_url: process.env['TEST_REDIS_URL'] ?? '',
+      redis_prefix: `check-${randomUUID()}:`,
+    };
+    const { code, out } = await check({ ...sound, ...redis });
+    expect(code).toBe(0);
+    const sentence = 'the start will mark the empty database as one of this service (Redis layout, version 2)';
+    expect(out).toContain(`ok       storage: redis: ${sentence}\n`);
   });
 
   test('ends with 3 when only the tables of security state are missing.', async () => {

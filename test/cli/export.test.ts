@@ -1,9 +1,14 @@
 // `coffer export` and `coffer import file` as operators run them.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { writeStream } from '../../src/app/export/export-file.ts';
 import { createDatabase } from '../support/postgresql.ts';
-import { run, start, workingFolder } from './process.ts';
+import { run, start, workingFolder, type Outcome } from './process.ts';
 
 function configOf(cwd: string, name: string, url: string): string {
   const file = join(cwd, name);
@@ -94,4 +99,73 @@ test('an import says what is wrong and ends with 1, or with 2 for the command li
   expect(both.code).toBe(2);
   const nowhere = await run(['export', 'x.ndjson', '--config', configOf(cwd, 'c.ini', 'sqlite:none.sqlite3')], { cwd });
   expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('is not there: no file')]);
+});
+
+describe('export - and import -', () => {
+  const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
+
+  async function exported(cwd: string, ...more: readonly string[]): Promise<Outcome> {
+    const config = configOf(cwd, 'old.ini', `sqlite://${join(cwd, 'old.sqlite3')}`);
+    expect((await run(['migrate', '--config', config], { cwd })).code).toBe(0);
+    return run(['export', '-', '--config', config, ...more], { cwd });
+  }
+
+  test('write to standard output and read from standard input, with all messages on standard error', async () => {
+    const cwd = workingFolder();
+    const { code, out, err } = await exported(cwd);
+    expect([code, err]).toEqual([0, expect.stringMatching(/^standard output: \d+ lists, /m)]);
+    expect(out.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
+    const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
+    const imported = await run(['import', '-', '--config', target, '--verify'], { cwd, input: out });
+    expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('read back, and is the same')]);
+    const again = await run(['import', 'file', '-', '--config', target, '--verify-only'], { cwd, input: out });
+    expect(again.code).toBe(0);
+    expect((await exported(cwd, '--quiet')).err).toBe('');
+  });
+
+  test('refuse input that was cut off, and leave no temporary file', async () => {
+    const cwd = workingFolder();
+    const { out } = await exported(cwd);
+    const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
+    const temporary = join(cwd, 'temporary');
+    mkdirSync(temporary);
+    const place = { cwd, input: out.slice(0, -5), environment: { TMPDIR: temporary } };
+    const refused = await run(['import', '-', '--config', target], place);
+    expect(refused).toEqual({ code: 1, out: '', err: 'coffer: standard input has no end: it was cut off\n' });
+    expect(existsSync(join(cwd, 'new.sqlite3'))).toBe(false);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('read compressed input', async () => {
+    const cwd = workingFolder();
+    const { out } = await exported(cwd);
+    const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
+    writeFileSync(join(cwd, 'all.gz'), gzipSync(out));
+    const args = [program, 'import', '-', '--config', target, '--verify'];
+    const input = openSync(join(cwd, 'all.gz'), 'r');
+    const child = spawnSync(process.execPath, args, { cwd, stdio: [input, 'pipe', 'pipe'], encoding: 'utf8' });
+    closeSync(input);
+    expect([child.status, child.stdout]).toEqual([0, expect.stringContaining('read back, and is the same')]);
+  });
+});
+
+test('an export to a stream ends with an error when the reader is gone, and waits for a slow one', async () => {
+  const chunks: Buffer[] = [];
+  const slow = new Writable({
+    highWaterMark: 1,
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      setImmediate(done);
+    },
+  });
+  const lines = ['one', 'two', 'three'];
+  await writeStream(slow, async (sink) => {
+    for (const line of lines) await sink.write(Buffer.from(line));
+  });
+  expect(Buffer.concat(chunks).toString()).toBe(lines.join(''));
+  const gone = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => done(new Error('write EPIPE')) });
+  const writing = writeStream(gone, async (sink) => {
+    for (const line of lines) await sink.write(Buffer.from(line));
+  });
+  await expect(writing).rejects.toThrow('the export cannot be written: write EPIPE');
 });

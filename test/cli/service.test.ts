@@ -127,14 +127,23 @@ describe('coffer start', () => {
 
 describe('The maintenance commands', () => {
   // Proves S-069.
-  test('migrate tells what it would do, does it once, and has nothing to do afterwards.', async () => {
+  test('migrate says what it would do, does it once, has nothing to do afterwards, and ends with done.', async () => {
     const cwd = workingFolder();
     const planned = await run(['migrate', '--dry-run'], { cwd });
     expect(planned.code).toBe(0);
-    expect(planned.out).not.toContain('Nothing to do.');
+    expect(planned.out).toMatch(
+      /^Backends \(storage sqlite, .*\): to do:\n {2}create the tables .*\nNothing was changed\.\n$/s,
+    );
     const done = await run(['migrate'], { cwd });
     expect([done.code, done.err]).toEqual([0, '']);
-    expect(await run(['migrate'], { cwd })).toEqual({ code: 0, out: 'Nothing to do.\n', err: '' });
+    expect(done.out).toMatch(/: these steps were carried out:\n {2}create the tables .*\nDone\.\n$/s);
+    const again = await run(['migrate'], { cwd });
+    expect(again).toEqual({ code: 0, out: expect.stringMatching(/: nothing to do\.\nDone\.\n$/), err: '' });
+  });
+
+  test('webhooks says when there are none.', async () => {
+    const { code, out, err } = await run(['webhooks'], { cwd: workingFolder() });
+    expect([code, out, err]).toEqual([0, 'No webhooks: event_listeners names no listener whose use is webhook.\n', '']);
   });
 
   test('flush-cache ends with 0.', async () => {

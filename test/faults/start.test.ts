@@ -48,7 +48,7 @@ describe.each([
     expect(await service.ended).toBe(1);
     place.network.mend();
     expect(service.complaints()).toMatch(
-      /^coffer: (PostgreSQL: the connection broke|Redis: the server cannot be reached) \(ECONNRESET\)/,
+      /^coffer: (PostgreSQL at 127\.0\.0\.1:\d+: the connection broke|Redis at 127\.0\.0\.1:\d+: the server cannot be reached) \(ECONNRESET\)/,
     );
   });
 
@@ -58,7 +58,7 @@ describe.each([
     expect(await service.ended).toBe(1);
     place.network.mend();
     expect(service.complaints()).toMatch(
-      /^coffer: (PostgreSQL: no connection could be had|Redis: the server did not answer) in time/,
+      /^coffer: (PostgreSQL at 127\.0\.0\.1:\d+: no connection could be had|Redis at 127\.0\.0\.1:\d+: the server did not answer) in time/,
     );
   });
 

@@ -71,7 +71,7 @@ describe('requests', () => {
     for (let n = 0; n < 3; n++) await alice.request('GET', '/v1/buckets/b/collections/c/records');
     await service.request('GET', '/v1/');
     const metrics = await scrape(service);
-    const place = { method: 'get', endpoint: 'record-plural', bucket_id: 'b', collection_id: 'c', record_id: '' };
+    const place = { method: 'get', endpoint: 'record-plural', bucket_id: 'b', collection_id: 'c', group_id: '' };
     expect(metrics.value('svc_request_summary_total', { ...place, status: '200' })).toBe(3);
     expect(metrics.value('svc_request_duration_seconds_count', place)).toBe(3);
     expect(metrics.value('svc_request_duration_seconds_bucket', { ...place, le: '+Inf' })).toBe(3);
@@ -84,6 +84,43 @@ describe('requests', () => {
       metrics.type('svc_request_duration_seconds'),
       metrics.type('svc_request_size'),
     ]).toEqual(['counter', 'histogram', 'summary']);
+  });
+
+  it('prints labels in the order of their names and names the type in the help, like the reference server', async () => {
+    const service = await start({ metrics_matchdict_fields: 'bucket_id collection_id group_id record_id' });
+    const alice = service.asUser('alice');
+    for (const path of ['', '/collections/c', '/collections/c/records/r']) {
+      await alice.request('PUT', `/v1/buckets/b${path}`);
+    }
+    const { text } = await scrape(service);
+    const place = 'bucket_id="b",collection_id="c",endpoint="record-object",group_id=""';
+    for (const line of [
+      `svc_request_summary_total{${place},method="put",record_id="r",status="201"} 1`,
+      `svc_request_duration_seconds_count{${place},method="put",record_id="r"} 1`,
+      `svc_request_duration_seconds_bucket{${place},le="+Inf",method="put",record_id="r"} 1`,
+      `svc_request_size_count{${place},method="put",record_id="r"} 1`,
+      '# HELP svc_request_size Summary of svc_request_size. ',
+      '# HELP svc_request_summary_total Counter of svc_request_summary. ',
+      '# HELP svc_request_duration_seconds Histogram of svc_request_duration_seconds. ',
+    ]) {
+      expect(text).toContain(line);
+    }
+  });
+
+  it('has no label for ids of records unless metrics_matchdict_fields lists it', async () => {
+    for (const [settings, values] of [
+      [{}, [undefined]],
+      [{ metrics_matchdict_fields: 'bucket_id record_id' }, ['r']],
+    ] as const) {
+      const service = await start(settings);
+      const alice = service.asUser('alice');
+      for (const path of ['', '/collections/c', '/collections/c/records/r']) {
+        await alice.request('PUT', `/v1/buckets/b${path}`);
+      }
+      const written = (await scrape(service)).labels('svc_request_summary_total');
+      const ofRecords = written.filter(({ endpoint }) => endpoint === 'record-object');
+      expect(ofRecords.map(({ record_id: id }) => id)).toEqual(values);
+    }
   });
 
   it('What nothing serves is unknown, and ids of what was refused or not found are no labels.', async () => {
@@ -141,7 +178,7 @@ describe('requests', () => {
     const small = await start({ metrics_max_series: '2', metrics_matchdict_fields: 'bucket_id, status, odd-name' });
     for (const id of ['b', 'c', 'd']) await small.asUser('alice').request('PUT', `/v1/buckets/${id}`);
     const [first] = (await scrape(small)).labels('svc_request_summary_total');
-    expect(Object.keys(first ?? {})).toEqual(['method', 'endpoint', 'bucket_id', 'odd_name', 'status']);
+    expect(Object.keys(first ?? {})).toEqual(['bucket_id', 'endpoint', 'method', 'odd_name', 'status']);
     const kept = (await scrape(small)).labels('svc_request_summary_total').map((labels) => labels['bucket_id']);
     expect(new Set(kept)).toEqual(new Set(['b', 'c', '(other)', '']));
     expect(kept.filter((id) => id === '')).toHaveLength(1);
@@ -189,6 +226,17 @@ describe('settings of metrics', () => {
       'nodejs_eventloop_lag_p99_seconds',
     ])
       expect(metrics.value(name)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('leaves out the metrics of handles, for which Node.js has no safe call', async () => {
+    const original = Object.getOwnPropertyDescriptor(process, '_getActiveHandles')!;
+    onTestFinished(() => void Object.defineProperty(process, '_getActiveHandles', original));
+    let calls = 0;
+    Object.defineProperty(process, '_getActiveHandles', { ...original, value: () => (calls++, []) });
+    const { text } = await scrape(await start());
+    expect(text).not.toContain('nodejs_active_handles');
+    expect(text).toContain('# TYPE nodejs_active_resources gauge');
+    expect(calls).toBe(0);
   });
 });
 
@@ -278,9 +326,9 @@ forEachBackend((backend) => {
       expect(metrics.value('svc_cache_hits_total')).toBeGreaterThan(0);
       expect(metrics.value('svc_backend_failures_total')).toBeUndefined();
       // Personal buckets have one label together, and not one for each user.
-      const written = { method: 'put', endpoint: 'record-object', bucket_id: 'default', record_id: 'r' };
-      expect(metrics.value('svc_request_summary_total', { ...written, status: '201' })).toBe(1);
-      if (backend.name === 'postgresql' || backend.name === 'sqlite') {
+      const written = { method: 'put', endpoint: 'record-object', bucket_id: 'default', collection_id: 'c' };
+      expect(metrics.value('svc_request_summary_total', { ...written, status: '201' })).toBe(3);
+      if (backend.name !== 'memory') {
         expect(metrics.value('svc_backend_pool_waiting', { database: backend.name })).toBe(0);
         expect(metrics.value('svc_backend_pool_limit', { database: backend.name })).toBeGreaterThan(0);
       }

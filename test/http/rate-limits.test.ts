@@ -7,7 +7,7 @@ import { startTestService, type TestResponse, type TestService } from '../../src
 import type { TestServiceOptions } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
-/** In the middle of a window, whatever its length; it is the test that lets time pass. */
+/** Time passes only when the test says so. It begins ten seconds before a full multiple of 20 seconds. */
 function stoppedClock(): { now(): number; advance(seconds: number): void } {
   let now = 1_700_000_010_000;
   return { now: () => now, advance: (seconds) => void (now += seconds * 1000) };
@@ -33,7 +33,7 @@ const threePerAddress = { ...threePerUser, 'rate_limits.calls.per': 'address' };
 
 forEachBackend((backend) => {
   describe(`A rate limit on ${backend.name}`, () => {
-    it('lets so many requests of a user pass in a window, says how many are left, and refuses the next.', async () => {
+    it('lets so many requests of a user pass, says how many are left, and refuses the next until one comes back.', async () => {
       const clock = stoppedClock();
       const service = await backend.start({ settings: threePerUser, clock });
       onTestFinished(() => service.close());
@@ -42,19 +42,35 @@ forEachBackend((backend) => {
       for (let i = 0; i < 5; i++) answers.push(await ann.request('GET', '/v1/buckets'));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
       expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual([
-        '"calls";r=2;t=10',
-        '"calls";r=1;t=10',
-        '"calls";r=0;t=10',
-        '"calls";r=0;t=10',
-        '"calls";r=0;t=10',
+        '"calls";r=2;t=7',
+        '"calls";r=1;t=14',
+        '"calls";r=0;t=20',
+        '"calls";r=0;t=20',
+        '"calls";r=0;t=20',
       ]);
       expect(answers[3]).toMatchObject({
-        headers: { 'retry-after': '10', 'ratelimit-policy': '"calls";q=3;w=20' },
+        headers: { 'retry-after': '7', 'ratelimit-policy': '"calls";q=3;w=20' },
         body: { code: 429, errno: 117, error: 'Too Many Requests' },
       });
       expect((await service.asUser('ben').request('GET', '/v1/buckets')).status).toBe(200);
-      clock.advance(10);
-      expect((await ann.request('GET', '/v1/buckets')).headers['ratelimit']).toBe('"calls";r=2;t=20');
+      clock.advance(7);
+      expect(await statuses(() => ann.request('GET', '/v1/buckets'), 2)).toEqual([200, 429]);
+      clock.advance(27);
+      expect((await ann.request('GET', '/v1/buckets')).headers['ratelimit']).toBe('"calls";r=2;t=7');
+    });
+
+    it('lets a burst pass once, wherever windows of its length might end.', async () => {
+      const clock = stoppedClock();
+      const service = await backend.start({ settings: threePerUser, clock });
+      onTestFinished(() => service.close());
+      const ann = service.asUser('ann');
+      const ask = (): Promise<TestResponse> => ann.request('GET', '/v1/buckets');
+      clock.advance(9);
+      expect(await statuses(ask, 4)).toEqual([200, 200, 200, 429]);
+      clock.advance(2);
+      expect(await statuses(ask, 3)).toEqual([429, 429, 429]);
+      clock.advance(5);
+      expect(await statuses(ask, 3)).toEqual([200, 429, 429]);
     });
 
     it('counts each entry of a batch, which is answered alone.', async () => {
@@ -150,7 +166,7 @@ describe('A rate limit', () => {
       const { responses = [] } = body as { responses?: readonly { status: number }[] };
       expect(responses.map(({ status }) => status)).toEqual(own);
       const refused = await unknown();
-      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '10' }, body: { errno: 117 } });
+      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '7' }, body: { errno: 117 } });
     }
   });
 

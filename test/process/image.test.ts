@@ -105,7 +105,10 @@ describe('The image', () => {
   test('keeps everything in PostgreSQL when it is set as in the Compose file, once the tables were made.', async () => {
     const migrate = { command: ['migrate'], environment: composeEnvironment('migrate') };
     expect((await runCommand(image, migrate)).code).toBe(0);
-    expect(await runCommand(image, migrate)).toEqual({ code: 0, output: 'Nothing to do.\n' });
+    expect(await runCommand(image, migrate)).toEqual({
+      code: 0,
+      output: expect.stringMatching(/: nothing to do\.\nDone\.\n$/),
+    });
     const container = await startContainer(image, composeEnvironment('coffer'));
     expect(await readBack(container, 'shop')).toMatchObject({ code: 403 });
     expect(await write(container, 'warehouse', { full: false })).toBe(201);

@@ -93,6 +93,21 @@ describe('coffer start --workers', () => {
     },
   );
 
+  test('with the host localhost listens on both loopback addresses, at one random port for all workers.', async () => {
+    const service = await startWorkers(2, { host: 'localhost' });
+    expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
+    for (const host of ['127.0.0.1', '[::1]']) {
+      for (let n = 0; n < 4; n++) {
+        const response = await fetch(`http://${host}:${service.port}/v1/`, { headers: { connection: 'close' } });
+        expect(response.status).toBe(200);
+      }
+    }
+    const served = service.log.filter(({ Type }) => Type === 'request.summary');
+    expect(pidsOf(served).size).toBe(2);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
   test.each(backends)(
     'on %s exchanges all workers under load, again and again, and no client notices.',
     { timeout: 120_000 },

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { settingsOf } from '../../settings/load.ts';
+import { completeCommand, migrateCommand } from '../../settings/migrate-command.ts';
 import { findPostgresqlUrl } from '../../settings/postgresql-url.ts';
-import { findRedisAddress, type RedisAddress } from '../../settings/redis-url.ts';
+import { findRedisAddress, formatNodes, type RedisAddress } from '../../settings/redis-url.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { findSqliteFile } from '../../settings/sqlite-file.ts';
 import { createSecurityState, openStores, type OpenStores } from '../backends.ts';
@@ -36,7 +37,8 @@ export function settingsOfUrl(url: string): Settings {
     storage_url: url,
     permission_backend: name,
     permission_url: url,
-    storage_pool_size: '4',
+    // Enough for a copy, next to a service that may be using the same server. Redis shares one connection anyway.
+    ...(name === 'postgresql' ? { storage_pool_size: '4' } : {}),
     storage_pool_timeout: '10',
     'multiauth.policies': '',
   });
@@ -73,9 +75,9 @@ function describeBackend(settings: Settings, kind: 'storage' | 'permission'): st
 /** One text for every way to write the address. */
 function describeRedis(address: RedisAddress | undefined, prefix: string): string {
   if (address === undefined) return 'redis';
-  const { nodes, isCluster, tls, username, db } = address;
+  const { isCluster, tls, username, db } = address;
   const scheme = `redis${tls ? 's' : ''}${isCluster ? '+cluster' : ''}`;
-  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).toSorted();
+  const hosts = formatNodes(address).split(',').toSorted();
   const user = username === undefined ? '' : `${encodeURIComponent(username)}@`;
   return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}, keys ${prefix}*`;
 }
@@ -106,7 +108,7 @@ export async function openPlace(place: Place, { creates }: { readonly creates: b
   try {
     const stores = await openStores(settings, systemClock);
     try {
-      await prepare(name, stores, creates);
+      await prepare(place, stores, creates);
       if (creates) await createSecurityState(settings, systemClock);
       return stores;
     } catch (error) {
@@ -115,17 +117,17 @@ export async function openPlace(place: Place, { creates }: { readonly creates: b
     }
   } catch (error) {
     if (error instanceof CopyRefused || !(error instanceof Error)) throw error;
-    const message = `the ${name}, ${describePlace(place)}, cannot be used: ${error.message}`;
+    const message = `the ${name}, ${describePlace(place)}, cannot be used: ${completeCommand(error.message, settings)}`;
     throw new CopyRefused(message, { cause: error });
   }
 }
 
-async function prepare(name: string, { databases }: OpenStores, creates: boolean): Promise<void> {
+async function prepare({ name, settings }: Place, { databases }: OpenStores, creates: boolean): Promise<void> {
   for (const database of databases) {
     const steps = await database.initializeSchema({ dryRun: !creates });
     if (creates || steps.length === 0) continue;
     throw new CopyRefused(
-      `the ${name} has another schema than this version knows; run \`coffer migrate\` there first. To do:\n${steps
+      `the ${name} has another schema than this version knows; run \`${migrateCommand(settings)}\` there first. To do:\n${steps
         .map((step) => `  ${step}`)
         .join('\n')}`,
     );

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createReadStream, existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -44,11 +45,7 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
   let failure: Error | undefined;
   file.once('error', (error) => (failure = error));
   try {
-    const result = await write({
-      write: async (bytes) => {
-        if (!target.write(bytes)) await Promise.race([once(target, 'drain'), ended]);
-      },
-    });
+    const result = await write(sinkInto(target, ended));
     target.end();
     await ended;
     await rename(part, path);
@@ -63,6 +60,41 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
       cause: failure,
     });
   }
+}
+
+/**
+ * Writes into a stream, such as standard output, which stays open.
+ *
+ * @throws ExportRefused when the stream takes no more
+ */
+export async function writeStream<T>(stream: Writable, write: (sink: ExportSink) => Promise<T>): Promise<T> {
+  let failure: Error | undefined;
+  // Stays: an error that nothing listens to would end the process.
+  stream.on('error', (error) => (failure ??= error));
+  const sink = sinkInto(stream);
+  try {
+    const result = await write({
+      write: (bytes) => (failure === undefined ? sink.write(bytes) : Promise.reject(failure)),
+    });
+    await new Promise<void>((resolve, reject) => {
+      stream.write('', (error) => (error ? reject(error) : resolve()));
+    });
+    return result;
+  } catch (error) {
+    if (failure === undefined) throw error;
+    throw new ExportRefused(`the export cannot be written: ${failure.message}`, { cause: failure });
+  }
+}
+
+/** @param ended rejects when the bytes go no further, although the target takes them */
+function sinkInto(target: Writable, ended?: Promise<unknown>): ExportSink {
+  return {
+    write: async (bytes) => {
+      if (target.write(bytes)) return;
+      const drained = once(target, 'drain');
+      await (ended === undefined ? drained : Promise.race([drained, ended]));
+    },
+  };
 }
 
 async function flushFolder(path: string): Promise<void> {

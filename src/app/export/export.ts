@@ -1,4 +1,5 @@
 // Everything that the configured backends hold, as a file; and the way back from a file into backends, whichever they are.
+import type { Writable } from 'node:stream';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListState } from '../../contracts/storage.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -17,30 +18,41 @@ import {
   readLines,
   readListEnds,
   writeFile,
+  writeStream,
   type CheckedExport,
   type ExportedList,
 } from './export-file.ts';
 import type { ExportSummary } from './lines.ts';
 import { Restoring } from './restore-export.ts';
-import { writeExport, type WriteOptions } from './write-export.ts';
+import { writeExport, type ExportSink, type WriteOptions } from './write-export.ts';
 
 export type Progress = WriteOptions['onProgress'];
 
 /**
- * Writes a file with everything in the backends of the settings.
+ * Writes everything in the backends of the settings.
  *
- * @throws ExportRefused when the file is there already, or the backends cannot be used
+ * @param target path of a file, or a stream, which stays open
+ * @throws ExportRefused when the file is there already, or the target or the backends cannot be used
  */
-export function exportInto(path: string, settings: Settings, onProgress?: Progress): Promise<ExportSummary> {
+export function exportInto(
+  target: string | Writable,
+  settings: Settings,
+  onProgress?: Progress,
+): Promise<ExportSummary> {
   return withStores({ name: 'source', settings }, { creates: false }, (stores) =>
-    exportStores(stores, path, onProgress),
+    exportStores(stores, target, onProgress),
   );
 }
 
-/** The same for stores that are open. */
-export function exportStores(stores: Stores, path: string, onProgress: Progress = () => {}): Promise<ExportSummary> {
+/** As `exportInto`, from stores that are open. */
+export function exportStores(
+  stores: Stores,
+  target: string | Writable,
+  onProgress: Progress = () => {},
+): Promise<ExportSummary> {
   const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString() };
-  return writeFile(path, (sink) => writeExport(stores, sink, { header, onProgress }));
+  const write = (sink: ExportSink): Promise<ExportSummary> => writeExport(stores, sink, { header, onProgress });
+  return typeof target === 'string' ? writeFile(target, write) : writeStream(target, write);
 }
 
 export interface ImportFileOptions {

@@ -7,7 +7,8 @@ import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts'
 import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { Answer } from './answers.ts';
-import { MemcachedClient, type ClientOptions, type MemcachedHost } from './client.ts';
+import { MemcachedClient, type ClientOptions } from './client.ts';
+import type { MemcachedHost } from './errors.ts';
 
 export interface MemcachedCacheOptions extends ClientOptions {
   /** Each has a part of the keys. */
@@ -100,6 +101,17 @@ class MemcachedCache implements CacheBackend {
       const cached = old === undefined ? this.#cached(String(sum), ttlSeconds) : { ...old, text: String(sum) };
       const line = await slot.store(found === undefined ? 'add' : 'cas', cached, seconds, found?.cas);
       if (line === 'STORED') return sum;
+    }
+  }
+
+  async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    const slot = this.#slot(key);
+    for (;;) {
+      const found = await this.#find(slot);
+      const moment = Math.max(from, found?.live === undefined ? from : Number(found.live.text)) + by;
+      const cached = this.#cached(String(moment), ttlSeconds);
+      const line = await slot.store(found === undefined ? 'add' : 'cas', cached, ttlSeconds, found?.cas);
+      if (line === 'STORED') return moment;
     }
   }
 

@@ -3,12 +3,7 @@
 // server has done it; only reads are sent again.
 import { connect, type Socket } from 'node:net';
 import { AnswerReader, type Answer } from './answers.ts';
-import { answerFailure, backlogFailure, connectionFailure, timeFailure } from './errors.ts';
-
-export interface MemcachedHost {
-  readonly host: string;
-  readonly port: number;
-}
+import { answerFailure, backlogFailure, connectionFailure, timeFailure, type MemcachedHost } from './errors.ts';
 
 export interface ClientOptions {
   /** For each answer, the time to connect included. */
@@ -43,7 +38,7 @@ export class MemcachedClient {
   async send(command: string, block?: string): Promise<Answer> {
     const text = block === undefined ? `${command}\r\n` : `${command}\r\n${block}\r\n`;
     const answer = await this.#open().send(text);
-    if (/^(?:CLIENT_|SERVER_)?ERROR/.test(answer.line)) throw answerFailure(answer.line);
+    if (/^(?:CLIENT_|SERVER_)?ERROR/.test(answer.line)) throw answerFailure(this.#place, answer.line);
     return answer;
   }
 
@@ -68,7 +63,7 @@ export class MemcachedClient {
   }
 
   #open(): Connection {
-    if (this.#isClosed) throw connectionFailure(new Error('the client is closed'));
+    if (this.#isClosed) throw connectionFailure(this.#place, new Error('the client is closed'));
     if (this.#connection === undefined || this.#connection.isBroken) {
       this.#connection = new Connection(this.#place, this.#options);
     }
@@ -80,6 +75,7 @@ export class MemcachedClient {
 const maxFarewellMs = 1000;
 
 class Connection {
+  readonly #place: MemcachedHost;
   readonly #options: ClientOptions;
   readonly #socket: Socket;
   readonly #reader = new AnswerReader();
@@ -90,23 +86,27 @@ class Connection {
   hadAnswers = false;
   isBroken = false;
 
-  constructor({ host, port }: MemcachedHost, options: ClientOptions) {
+  constructor(place: MemcachedHost, options: ClientOptions) {
+    this.#place = place;
     this.#options = options;
+    const { host, port } = place;
     this.#socket = connect({ host, port, noDelay: true, keepAlive: true });
     this.#closed = new Promise((resolve) => {
       this.#socket.once('close', () => {
-        this.#break(connectionFailure(new Error('the connection has ended')));
+        this.#break(connectionFailure(this.#place, new Error('the connection has ended')));
         resolve();
       });
     });
-    this.#socket.on('error', (error) => this.#break(connectionFailure(error)));
-    this.#socket.on('end', () => this.#break(connectionFailure(new Error('the server has ended the connection'))));
+    this.#socket.on('error', (error) => this.#break(connectionFailure(this.#place, error)));
+    this.#socket.on('end', () =>
+      this.#break(connectionFailure(this.#place, new Error('the server has ended the connection'))),
+    );
     this.#socket.on('data', (chunk) => this.#receive(chunk));
   }
 
   async send(text: string): Promise<Answer> {
     const { timeoutSeconds, maxBacklog } = this.#options;
-    if (!this.hadAnswers && this.#waiting.length >= maxBacklog) throw backlogFailure();
+    if (!this.hadAnswers && this.#waiting.length >= maxBacklog) throw backlogFailure(this.#place);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject, deadline: performance.now() + timeoutSeconds * 1000 });
       this.#timer ??= this.#startTimer(timeoutSeconds * 1000);
@@ -117,7 +117,7 @@ class Connection {
   async end(): Promise<void> {
     if (this.isBroken) return;
     this.#socket.end('quit\r\n');
-    const patience = setTimeout(() => this.#break(timeFailure()), maxFarewellMs);
+    const patience = setTimeout(() => this.#break(timeFailure(this.#place)), maxFarewellMs);
     await this.#closed;
     clearTimeout(patience);
   }
@@ -127,7 +127,7 @@ class Connection {
     try {
       answers = this.#reader.read(chunk);
     } catch (error) {
-      this.#break(connectionFailure(error instanceof Error ? error : new Error(String(error))));
+      this.#break(connectionFailure(this.#place, error instanceof Error ? error : new Error(String(error))));
       return;
     }
     for (const answer of answers) {
@@ -145,7 +145,7 @@ class Connection {
       if (first === undefined) return;
       const left = first.deadline - performance.now();
       // A connection on which an answer is missing is of no more use: what comes next would be taken for it.
-      if (left <= 0) this.#break(timeFailure());
+      if (left <= 0) this.#break(timeFailure(this.#place));
       else this.#timer = this.#startTimer(Math.ceil(left));
     }, delayMs);
   }

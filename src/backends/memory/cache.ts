@@ -74,6 +74,13 @@ class MemoryCache implements CacheBackend {
     return sum;
   }
 
+  async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    const cached = this.#find(key);
+    const moment = Math.max(from, cached === undefined ? from : Number(cached.text)) + by;
+    await this.set(key, moment, ttlSeconds);
+    return moment;
+  }
+
   async ttl(key: string): Promise<number> {
     const cached = this.#find(key);
     return cached === undefined ? -1 : (cached.expiresAt - this.#clock.now()) / 1000;

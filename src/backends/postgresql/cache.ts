@@ -35,6 +35,15 @@ const addToValue = quick(
     expires_at = CASE WHEN held.expires_at > $4 THEN held.expires_at ELSE excluded.expires_at END
   RETURNING value`,
 );
+const advanceValue = quick(
+  'cache-advance',
+  `INSERT INTO coffer_cache AS held (key, value, expires_at) VALUES ($1, ($2::bigint + $3::bigint)::text, $4)
+  ON CONFLICT (key) DO UPDATE SET
+    value = CASE WHEN held.expires_at > $5 THEN (GREATEST(held.value::bigint, $3::bigint) + $2::bigint)::text
+      ELSE excluded.value END,
+    expires_at = excluded.expires_at
+  RETURNING value`,
+);
 const getExpiry = quick('cache-expiry', 'SELECT expires_at FROM coffer_cache WHERE key = $1');
 const setExpiry = quick('cache-expire', 'UPDATE coffer_cache SET expires_at = $2 WHERE key = $1 AND expires_at > $3');
 const purgeExpired = prepared(
@@ -84,6 +93,13 @@ class PostgresCache implements CacheBackend {
 
   async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
     const [row] = await this.#run(addToValue, [this.#key(key), by, this.#expiry(ttlSeconds), this.#clock.now()]);
+    if (++this.#writes % writesPerPurge === 0) await this.#run(purgeExpired, [this.#clock.now()]);
+    return Number(row![0]);
+  }
+
+  async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    const values = [this.#key(key), by, from, this.#expiry(ttlSeconds), this.#clock.now()];
+    const [row] = await this.#run(advanceValue, values);
     if (++this.#writes % writesPerPurge === 0) await this.#run(purgeExpired, [this.#clock.now()]);
     return Number(row![0]);
   }

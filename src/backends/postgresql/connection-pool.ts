@@ -1,6 +1,6 @@
 // The connections to one server, shared by all backends with the same URL. Units of work hold a connection for longer
 // and may need a second one meanwhile (a read of committed state, the cache), so they never get the last one.
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
@@ -45,6 +45,8 @@ interface Shared {
 }
 
 export class ConnectionPool {
+  /** Host and port of the server, for messages. */
+  readonly place: string;
   readonly #pool: Pool;
   readonly #options: ConnectionOptions;
   readonly #maxUnits: number;
@@ -67,6 +69,7 @@ export class ConnectionPool {
     this.#maxUnits = max - 1;
     this.#maxBacklog = maxBacklog;
     this.#timeoutMs = timeoutSeconds * 1000;
+    this.place = placeOf(options.url);
     this.#pool = new Pool(configure(options, max, Math.min(size, max)));
     // An idle connection broke, and is gone from the pool already.
     this.#pool.on('error', () => {});
@@ -135,12 +138,12 @@ export class ConnectionPool {
     try {
       return await this.#runOnce(backend, statement, values);
     } catch (error) {
-      if (!isLostConnection(error)) throw translateError(error, backend);
+      if (!isLostConnection(error)) throw translateError(error, backend, this.place);
     }
     try {
       return await this.#runOnce(backend, statement, values);
     } catch (error) {
-      throw translateError(error, backend);
+      throw translateError(error, backend, this.place);
     }
   }
 
@@ -189,9 +192,9 @@ export class ConnectionPool {
     try {
       const client = await this.#connect();
       const silent = (): void => void (this.#trustedSince = performance.now());
-      return new Connection(client, this.#options.isPooled !== true, { released: onRelease, silent });
+      return new Connection(client, this.place, this.#options.isPooled !== true, { released: onRelease, silent });
     } catch (error) {
-      throw translateError(error, backend);
+      throw translateError(error, backend, this.place);
     }
   }
 
@@ -246,6 +249,12 @@ export class ConnectionPool {
       next.admit();
     }
   }
+}
+
+/** Returns where the driver connects to: the URL may leave it to parameters and to the environment. */
+function placeOf(url: string): string {
+  const { host, port } = new Client({ connectionString: url });
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function timeouts(options: ConnectionOptions): { readonly statementMs: number; readonly lockMs: number } {

@@ -78,8 +78,12 @@ export class Connection {
   #isGathering = false;
   #isReleased = false;
 
+  /** Host and port of the server, for messages. */
+  readonly place: string;
+
   /** @param keepsStatements `false` behind a pooler that hands each transaction to another server process */
-  constructor(client: PoolClient, keepsStatements: boolean, events: ConnectionEvents) {
+  constructor(client: PoolClient, place: string, keepsStatements: boolean, events: ConnectionEvents) {
+    this.place = place;
     this.#client = client;
     this.#keepsStatements = keepsStatements;
     this.#events = events;

@@ -113,25 +113,34 @@ export function isLockRefused(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
-/** The error to throw on: the world's failures and lost races in the words of the contracts, mistakes of ours as they are. */
-export function translateError(error: unknown, backend: BackendName): Error {
+/**
+ * The error to throw on: the world's failures and lost races in the words of the contracts, mistakes of ours as they are.
+ *
+ * @param place host and port of the server, for the log
+ */
+export function translateError(error: unknown, backend: BackendName, place: string): Error {
   if (error instanceof BackendError) return error;
   if (!(error instanceof Error)) return new Error('something that is no error was thrown', { cause: error });
   const code = codeOf(error);
   if (code === undefined || !isFromServer(error)) {
     // Without the mark of the server it comes from the driver or the socket.
-    return unavailable(backend, describe(error), error);
+    return unavailable(backend, place, describe(error), error);
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
   if (unstorable.includes(code)) return new UnstorableText({ cause: error });
   if (code === '54000') return new UnstorableText({ cause: error }, 'a text is longer than the database can index');
   const isMistake = mistakes.includes(code) && !isFarewell(error, code);
   const meaning = isMistake ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
-  return meaning === undefined ? error : unavailable(backend, meaning, error);
+  return meaning === undefined ? error : unavailable(backend, place, meaning, error);
 }
 
-function unavailable(backend: BackendName, { what, remedy, isLasting }: Meaning, cause: Error): BackendUnavailable {
-  const message = `PostgreSQL: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
+function unavailable(
+  backend: BackendName,
+  place: string,
+  { what, remedy, isLasting }: Meaning,
+  cause: Error,
+): BackendUnavailable {
+  const message = `PostgreSQL at ${place}: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
   return new BackendUnavailable(backend, message, { cause, reason: what, isLasting });
 }
 

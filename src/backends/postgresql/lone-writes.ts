@@ -136,7 +136,7 @@ export class LoneWrites {
       for (const [index, { resolve }] of group.entries()) if (stamps[index] !== busy) resolve(stamps[index]);
       return group.filter((_, index) => stamps[index] === busy);
     } catch (error) {
-      const failure = translateError(error, 'storage');
+      const failure = translateError(error, 'storage', this.#pool.place);
       // Each of them is done again by itself, so that none fails for the fault of another.
       const isOfOne = !(failure instanceof BackendError) || failure instanceof UnstorableText;
       const isRolledBack = group.length > 1 && isOfOne;

@@ -30,7 +30,7 @@ export async function initializeComponent(
     await requireUnicode(connection);
     return dryRun ? await listPending(connection, component) : await migrate(connection, component);
   } catch (error) {
-    throw translateError(error, backend);
+    throw translateError(error, backend, pool.place);
   } finally {
     connection.release();
   }
@@ -102,5 +102,5 @@ async function readVersion(connection: Connection, { name, migrations }: Compone
 }
 
 function describe({ name, migrations }: Component, migration: Migration): string {
-  return `PostgreSQL ${name} tables, version ${migrations.indexOf(migration) + 1}: ${migration.summary}`;
+  return `${migration.summary} (PostgreSQL ${name} tables, version ${migrations.indexOf(migration) + 1})`;
 }

@@ -151,7 +151,7 @@ export class SharedTransaction {
     } catch (error) {
       // What failed earlier says more. A connection lost here leaves it open whether the commit has happened, so it
       // must not be taken for a lost race and run again.
-      return this.#failure?.error ?? translateError(error, 'storage');
+      return this.#failure?.error ?? translateError(error, 'storage', this.#connection.place);
     }
   }
 
@@ -178,7 +178,7 @@ export class SharedTransaction {
     if (isLostConnection(error) && !this.#isEnding) {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
-    const translated = translateError(error, backend);
+    const translated = translateError(error, backend, this.#connection.place);
     if (translated instanceof TransactionConflict || (isImpatient && isLockRefused(error))) {
       return new TransactionConflict(translated.message, { cause: error, lists: by.contended() });
     }

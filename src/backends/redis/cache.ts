@@ -44,6 +44,21 @@ redis.call('SET', KEYS[1], ARGV[3] .. ':' .. ARGV[1], 'PX', ARGV[4])
 return tonumber(ARGV[1])
 `);
 
+/** Moves a moment on; ARGV: by how much, from when at least, the time, and end and time to live. */
+const advanceScript = script(`
+local found = redis.call('GET', KEYS[1])
+local moment = tonumber(ARGV[2])
+if found then
+  local colon = string.find(found, ':', 1, true)
+  if tonumber(string.sub(found, 1, colon - 1)) > tonumber(ARGV[3]) then
+    moment = math.max(moment, tonumber(string.sub(found, colon + 1)))
+  end
+end
+local text = string.format('%.0f', moment + tonumber(ARGV[1]))
+redis.call('SET', KEYS[1], ARGV[4] .. ':' .. text, 'PX', ARGV[5])
+return text
+`);
+
 /**
  * Connects to a cache.
  *
@@ -86,6 +101,13 @@ class RedisCache implements CacheBackend {
     const now = this.#clock.now();
     const values = [String(by), String(now), String(now + milliseconds), milliseconds];
     return Number(await this.#client.run('cache', incrementScript, [this.#prefix + key], values));
+  }
+
+  async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    const milliseconds = Math.max(Math.ceil(ttlSeconds * 1000), 1);
+    const now = this.#clock.now();
+    const values = [String(by), String(from), String(now), String(now + milliseconds), milliseconds];
+    return Number(await this.#client.run('cache', advanceScript, [this.#prefix + key], values));
   }
 
   async ttl(key: string): Promise<number> {

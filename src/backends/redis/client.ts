@@ -2,15 +2,25 @@
 // commands travel pipelined. Nothing waits for longer than the timeout, and nothing is ever sent twice unasked.
 import { Cluster, Redis } from 'ioredis';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
-import type { RedisAddress } from '../../settings/redis-url.ts';
+import type { PoolState } from '../../contracts/observer.ts';
+import { formatNodes, type RedisAddress } from '../../settings/redis-url.ts';
+import { CommandPool, defaultPoolSize } from './command-pool.ts';
 import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';
 
 export interface RedisClientOptions {
   readonly address: RedisAddress;
-  /** How long a command may take, waiting for a connection included; and how long units wait for each other. Default 10. */
+  /**
+   * How long a command may wait for its place in the pool, how long it may take from then on, waiting for a connection
+   * included, and how long units wait for each other. Default 10.
+   */
   readonly timeoutSeconds?: number | undefined;
-  /** How many commands may wait for a lost connection to come back; more are refused at once. Default 1000. */
+  /** Commands under way at the same time. Default 50. */
+  readonly poolSize?: number | undefined;
+  /**
+   * How many commands may wait for a lost connection to come back, default 1000, and for a place in the pool, default any
+   * number; more are refused at once.
+   */
   readonly maxBacklog?: number | undefined;
 }
 
@@ -25,8 +35,11 @@ const disconnectTimeoutMs = 300;
 export class RedisClient {
   readonly isCluster: boolean;
   readonly #redis: Redis | Cluster;
+  /** Hosts and ports, for messages. */
+  readonly #place: string;
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
+  readonly #pool: CommandPool;
   /** Scripts the server has been sent on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
@@ -34,10 +47,17 @@ export class RedisClient {
   /** What went wrong with the connection since the last answer. */
   #trouble: Error | undefined;
 
-  constructor({ address, timeoutSeconds = defaultTimeoutSeconds, maxBacklog = defaultMaxBacklog }: RedisClientOptions) {
+  constructor({
+    address,
+    timeoutSeconds = defaultTimeoutSeconds,
+    poolSize = defaultPoolSize,
+    maxBacklog,
+  }: RedisClientOptions) {
     this.isCluster = address.isCluster;
-    this.#maxBacklog = maxBacklog;
+    this.#place = formatNodes(address);
+    this.#maxBacklog = maxBacklog ?? defaultMaxBacklog;
     this.#timeoutMs = timeoutSeconds * 1000;
+    this.#pool = new CommandPool({ size: poolSize, timeoutMs: this.#timeoutMs, maxBacklog: maxBacklog ?? Infinity });
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     this.#redis.on('-node', () => this.#lostNodes++);
@@ -52,6 +72,11 @@ export class RedisClient {
     return this.#lostNodes;
   }
 
+  /** How the places for commands are used at the moment. */
+  get poolState(): PoolState {
+    return this.#pool.state;
+  }
+
   /** @throws BackendUnavailable when there is no server to talk to */
   async connect(backend: BackendName): Promise<void> {
     try {
@@ -60,7 +85,7 @@ export class RedisClient {
       if (!this.isCluster) await this.call(backend, 'PING');
     } catch (error) {
       this.#redis.disconnect();
-      throw translateError(error, backend, this.#trouble);
+      throw translateError(error, backend, this.#place, this.#trouble);
     }
   }
 
@@ -148,17 +173,23 @@ export class RedisClient {
   async #send<T>(backend: BackendName, command: () => Promise<T>): Promise<T> {
     const isWaiting = this.#redis.status !== 'ready';
     if (isWaiting) this.#admit(backend);
+    const place = { isTaken: false };
+    const start = (): Promise<T> => {
+      place.isTaken = true;
+      return this.isCluster ? this.#within(command()) : command();
+    };
     try {
       const before = this.#trouble;
-      const answer = await (this.isCluster ? this.#within(command()) : command());
+      const answer = await this.#pool.start(backend, start);
       // What went wrong meanwhile went wrong after this command.
       if (this.#trouble === before) this.#trouble = undefined;
       return answer;
     } catch (error) {
       if (isFarewell(error)) this.#trouble = error;
       forgetCommand(error);
-      throw translateError(error, backend, this.#trouble);
+      throw translateError(error, backend, this.#place, this.#trouble);
     } finally {
+      if (place.isTaken) this.#pool.end();
       if (isWaiting) this.#waiting--;
     }
   }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import type { PoolState } from '../../contracts/observer.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
@@ -72,6 +73,8 @@ export class RedisDatabase implements Database, UnitHost {
       : undefined;
     this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster };
   }
+
+  readonly poolState = (): PoolState => this.client.poolState;
 
   async begin(): Promise<Transaction> {
     if (this.#closing !== undefined) throw new BackendUnavailable('storage', 'the Redis database is closed');

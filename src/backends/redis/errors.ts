@@ -50,16 +50,17 @@ export function isMereEnd(error: Error): boolean {
  * The error to throw on: failures of the world become `BackendUnavailable`, a backend's own errors and mistakes of
  * ours stay as they are.
  *
+ * @param place host and port of the server, for the log
  * @param trouble the last thing that went wrong with the connection, which says more than that there is none
  */
-export function translateError(error: unknown, backend: BackendName, trouble?: Error): unknown {
+export function translateError(error: unknown, backend: BackendName, place: string, trouble?: Error): unknown {
   if (error instanceof BackendError || !(error instanceof Error)) return error;
   const isLoss = isConnectionLoss(error);
   const text = isLoss && trouble !== undefined ? `${textOf(trouble)} ${textOf(error)}` : textOf(error);
   const known = meanings.find(([pattern]) => pattern.test(text));
   if (known === undefined && !isLoss) return error;
   const [pattern, what = unreachable(text), remedy] = known ?? [];
-  const message = `Redis: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
+  const message = `Redis at ${place}: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
   return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting: pattern === credentials });
 }
 

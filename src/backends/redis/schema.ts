@@ -37,8 +37,8 @@ export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boo
     if (isOlder) await regrant(client, keys);
     await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
   }
-  const work = isOlder ? 'join the sets of grants of each parent' : 'note it in the database';
-  return { lines: [`Redis layout, version ${layout}: ${work}`], isOlder };
+  const work = isOlder ? 'join the sets of grants of each parent' : 'mark the empty database as one of this service';
+  return { lines: [`${work} (Redis layout, version ${layout})`], isOlder };
 }
 
 /** Data has no time to live, so only policies that evict any key can lose it. */

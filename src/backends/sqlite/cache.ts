@@ -109,6 +109,28 @@ class SqliteCache implements CacheBackend {
     });
   }
 
+  advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
+    return this.#file.run((connection) => {
+      const [row] = connection.all<[string]>(
+        `INSERT INTO cache (key, value, expires_at) VALUES (?, CAST(CAST(? AS INTEGER) AS TEXT), ?)
+        ON CONFLICT (key) DO UPDATE SET
+          value = CASE WHEN expires_at > ?
+            THEN CAST(max(CAST(value AS INTEGER), CAST(? AS INTEGER)) + CAST(? AS INTEGER) AS TEXT)
+            ELSE excluded.value END,
+          expires_at = excluded.expires_at
+        RETURNING value`,
+        this.#prefix + key,
+        from + by,
+        this.#expiry(ttlSeconds),
+        this.#clock.now(),
+        from,
+        by,
+      );
+      if (++this.#writes % writesPerPurge === 0) this.#purge(connection);
+      return Number(row![0]);
+    });
+  }
+
   ttl(key: string): Promise<number> {
     return this.#file.run((connection) => {
       const row = connection.get<[number]>('SELECT expires_at FROM cache WHERE key = ?', this.#prefix + key);

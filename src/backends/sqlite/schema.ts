@@ -174,5 +174,5 @@ export function applyNextMigration(connection: Connection, migrations: readonly 
 }
 
 function describe(migrations: readonly Migration[], migration: Migration): string {
-  return `SQLite schema version ${migrations.indexOf(migration) + 1}: ${migration.summary}`;
+  return `${migration.summary} (SQLite schema version ${migrations.indexOf(migration) + 1})`;
 }

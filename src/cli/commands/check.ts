@@ -6,7 +6,7 @@ import type { Finding } from '../../app/check.ts';
 import { findConfigFile, type Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { examineWith, namedFile, type CommonOptions } from '../common.ts';
+import { examineWith, namedFile, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { complain, say } from '../terminal.ts';
 
@@ -61,7 +61,8 @@ function parseCount(given: string): number {
 async function check(options: CheckOptions): Promise<void> {
   const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
   const told = new Set<string>();
-  const tell = ({ kind, text }: Finding): void => {
+  const tell = ({ kind, text: bare }: Finding): void => {
+    const text = withConfig(bare, options);
     if (told.has(text)) return;
     told.add(text);
     counts[kind]++;

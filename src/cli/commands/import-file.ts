@@ -1,4 +1,4 @@
-// `coffer import file`: fills backends from what `coffer export` has written.
+// `coffer import file`, or `coffer import` for short: fills backends from what `coffer export` has written.
 import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportFileOptions, ImportFileResult } from '../../app/export/export.ts';
@@ -21,6 +21,8 @@ Reads a file of "coffer export" and makes the backends of the configuration in f
 objects, timestamps, tombstones, permissions, memberships and the clocks of all lists, exactly. Tables are made when they
 are missing. Nothing may use the target meanwhile.
 
+With "-" it is read from standard input, compressed by gzip or not, and kept in a temporary file of TMPDIR meanwhile.
+
 The file is read whole first: one that was cut off or changed is refused before anything is written. Afterwards the clock
 and the counts of every list are compared with those of the file; with --verify everything is read back, and compared by
 digests. The command ends with 1 if anything is different.
@@ -30,13 +32,16 @@ Examples:
   coffer import file backup.ndjson.gz --to-config new.ini --verify
   coffer import file backup.ndjson.gz --resume          # after one that was cut off
   coffer import file backup.ndjson.gz --verify-only
+  zstd -d < backup.ndjson.zst | coffer import -         # the same as "import file -"
 `;
+
+const standardInput = 'standard input';
 
 /** The command. */
 export function importFileCommand(): Command {
   const file = new Command('file')
     .description('from a file that "coffer export" has written')
-    .argument('<file>', 'the file; compressed if its name ends in .gz')
+    .argument('<file>', 'the file; compressed if its name ends in .gz; - is standard input')
     .option('--to-config <file>', 'the backends of this configuration file, and not of the one in force')
     .option('--resume', 'go on with an import of the same file that was cut off')
     .option('--empty-target', 'delete everything in the target first')
@@ -52,6 +57,10 @@ export function importFileCommand(): Command {
 async function importFile(path: string, options: ImportFileCommandOptions): Promise<void> {
   const { importFrom } = await import('../../app/export/export.ts');
   const { ExportRefused } = await import('../../app/export/export-file.ts');
+  const { withSpooled } = await import('../../app/export/spooled-input.ts');
+  if (path === '-' && process.stdin.isTTY) {
+    throw new Exit(exitCodes.usage, 'standard input is a terminal: send an export there, such as with < backup.ndjson');
+  }
   const mode = modeOf(options);
   const isQuiet = options.quiet === true;
   const progress = new Progress(process.stderr, () => performance.now());
@@ -60,13 +69,15 @@ async function importFile(path: string, options: ImportFileCommandOptions): Prom
       options.toConfig === undefined
         ? loadForBackends(options)
         : loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' });
-    const result = await importFrom(path, settings, {
-      mode,
-      verifies: options.verify === true || mode === 'verify',
-      ...(isQuiet ? {} : { onProgress: progress.update.bind(progress) }),
-    });
+    const work = (file: string): Promise<ImportFileResult> =>
+      importFrom(file, settings, {
+        mode,
+        verifies: options.verify === true || mode === 'verify',
+        ...(isQuiet ? {} : { onProgress: progress.update.bind(progress) }),
+      });
+    const result = path === '-' ? await withSpooled(process.stdin, standardInput, work) : await work(path);
     if (!isQuiet) progress.finish();
-    conclude(path, result, options);
+    conclude(path === '-' ? standardInput : path, result, options);
   } catch (error) {
     if (!isQuiet) progress.finish();
     if (error instanceof ExportRefused) throw new Exit(exitCodes.failed, error.message);

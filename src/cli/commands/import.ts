@@ -85,7 +85,7 @@ export function importCommand(): Command {
   withCommonOptions(kinto).helpOption('-h, --help', 'tell about this command').exitOverride();
   return new Command('import')
     .description('bring data over from another server, or from a file')
-    .addCommand(importFileCommand())
+    .addCommand(importFileCommand(), { isDefault: true })
     .addCommand(kinto);
 }
 

@@ -1,5 +1,6 @@
 // `coffer migrate`: creates or upgrades what the backends need.
 import { Command } from 'commander';
+import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, type CommonOptions } from '../common.ts';
 import { say } from '../terminal.ts';
 
@@ -26,9 +27,20 @@ export function migrateCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<MigrateOptions>();
       const { migrate } = await import('../../app/maintenance.ts');
-      const lines = await migrate(loadForBackends(options), { dryRun: options.dryRun === true });
+      const settings = loadForBackends(options);
+      const dryRun = options.dryRun === true;
+      const lines = await migrate(settings, { dryRun });
       if (options.quiet === true) return;
-      for (const line of lines) say(line);
-      if (lines.length === 0) say('Nothing to do.');
+      for (const line of report(settings, lines, dryRun)) say(line);
     });
+}
+
+/** Returns what was done, or would be done, on which backends. */
+function report(settings: Settings, lines: readonly string[], dryRun: boolean): readonly string[] {
+  const backends = (['storage', 'permission', 'cache'] as const)
+    .map((kind) => `${kind} ${settings.get(`${kind}_backend`) ?? 'none'}`)
+    .join(', ');
+  const what = lines.length === 0 ? 'nothing to do.' : dryRun ? 'to do:' : 'these steps were carried out:';
+  const steps = lines.map((line) => `  ${line}`);
+  return [`Backends (${backends}): ${what}`, ...steps, dryRun ? 'Nothing was changed.' : 'Done.'];
 }

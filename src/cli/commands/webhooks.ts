@@ -36,8 +36,12 @@ export function webhooksCommand(): Command {
         say(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
         return;
       }
-      for (const [listener, { pending, dead, reason }] of await reviewWebhooks(settings)) {
-        say(`${listener}: ${pending} waiting, ${dead} given up${reason === undefined ? '' : ` (last: ${reason})`}`);
+      const counts = await reviewWebhooks(settings);
+      if (counts.size === 0) say('No webhooks: event_listeners names no listener whose use is webhook.');
+      for (const [listener, { pending, dead, reason }] of counts) {
+        if (pending + dead === 0) say(`${listener}: no delivery waits, and none was given up`);
+        else
+          say(`${listener}: ${pending} waiting, ${dead} given up${reason === undefined ? '' : ` (last: ${reason})`}`);
       }
     });
 }

@@ -287,7 +287,8 @@ export function* checkData({ kind }: Scope, data: SentData, from: CheckedData, i
   const before = issues.length;
   const rules = isStored ? undefined : kind.attributes;
   const attributes = rules === undefined ? data.attributes : yield* rules.check(data.attributes, complain);
-  if (issues.length > before && prefix !== '' && !from.hasData) issues.push(required('data', 'put attributes in {"data": {…}}'));
+  if (issues.length > before && prefix !== '' && !from.hasData)
+    issues.push(required('data', 'put attributes in {"data": {…}}'));
   if (checkAttributes === undefined) return attributes;
   const checked = checkAttributes(attributes, complain, from);
   return isSteps(checked) ? yield* checked : checked;

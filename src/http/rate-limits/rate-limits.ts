@@ -7,30 +7,30 @@ import type { ResponseHeaders, ServiceRequest } from '../../engine/exchange.ts';
 import { addressGroup } from '../address-group.ts';
 import type { Route } from '../router.ts';
 import { Rule, type RateLimit } from './rate-limit.ts';
-import { Counting, SharedCounter, type CountingOptions } from './shared-counter.ts';
+import { BucketStore, TokenBucket, type BucketStoreOptions } from './token-bucket.ts';
 
-export interface RateLimitsOptions extends CountingOptions {
+export interface RateLimitsOptions extends BucketStoreOptions {
   readonly limits: readonly RateLimit[];
   /** Principals whose requests are not counted. */
   readonly exempt: readonly string[];
 }
 
 /** Callers that one process remembers at the same time. Those that have been away longest are forgotten first. */
-const maxCounters = 50_000;
+const maxBuckets = 50_000;
 
 /** Header names that scripts of other origins may read. */
 export const rateLimitHeaders: readonly string[] = ['RateLimit', 'RateLimit-Policy'];
 
 export class RateLimits {
-  readonly #counting: Counting;
-  readonly #counters = new LRUCache<string, SharedCounter>({ max: maxCounters });
+  readonly #store: BucketStore;
+  readonly #buckets = new LRUCache<string, TokenBucket>({ max: maxBuckets });
   /** Those that can be checked before it is known who calls, and the others. */
   readonly early: readonly Rule[];
   readonly late: readonly Rule[];
   readonly exempt: ReadonlySet<string>;
 
   constructor({ limits, exempt, ...options }: RateLimitsOptions) {
-    this.#counting = new Counting(options);
+    this.#store = new BucketStore(options);
     const rules = limits.map((limit) => new Rule(limit));
     this.early = rules.filter(({ by }) => by !== 'user');
     this.late = rules.filter(({ by }) => by === 'user');
@@ -42,17 +42,13 @@ export class RateLimits {
     return new Admission(this);
   }
 
-  /** The count that a rule has for somebody at the moment. */
-  counterOf(rule: Rule, who: string): SharedCounter {
-    const key = `${rule.name}\n${rule.windowSeconds}\n${who}`;
-    const number = Math.floor(this.#counting.clock.now() / 1000 / rule.windowSeconds);
-    let counter = this.#counters.get(key);
-    if (counter?.number !== number) {
-      const { requests: limit, windowSeconds: seconds } = rule;
-      counter = new SharedCounter(this.#counting, { key, limit, seconds, number });
-      this.#counters.set(key, counter);
-    }
-    return counter;
+  /** Returns the bucket of a rule for a caller. */
+  bucketOf(rule: Rule, who: string): TokenBucket {
+    const { requests: limit, windowSeconds: seconds } = rule;
+    const key = `${rule.name}\n${limit}\n${seconds}\n${who}`;
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) this.#buckets.set(key, (bucket = new TokenBucket(this.#store, { key, limit, seconds })));
+    return bucket;
   }
 }
 
@@ -71,10 +67,10 @@ export class Admission {
   #position = 0;
   #dispatched = 0;
   /** Of the request or entry that is being admitted. */
-  #taken: SharedCounter[] = [];
+  #taken: TokenBucket[] = [];
   #refusal: ServiceError | undefined;
   /** By name of the rule, the one with the least left. */
-  readonly #shown = new Map<string, readonly [Rule, SharedCounter]>();
+  readonly #shown = new Map<string, readonly [Rule, TokenBucket]>();
 
   constructor(limits: RateLimits) {
     this.#limits = limits;
@@ -130,7 +126,7 @@ export class Admission {
     const shown = [...this.#shown.values()];
     headers['RateLimit-Policy'] = shown.map(([rule]) => rule.policy).join(', ');
     headers['RateLimit'] = shown
-      .map(([{ name }, counter]) => `"${name}";r=${counter.remaining};t=${counter.secondsLeft}`)
+      .map(([{ name }, bucket]) => `"${name}";r=${bucket.remaining};t=${bucket.secondsUntilFull}`)
       .join(', ');
   }
 
@@ -151,23 +147,23 @@ export class Admission {
       if (!rule.isAbout(request.method, below)) continue;
       const who = whoOf(rule, request, userId);
       if (who === undefined) continue;
-      const counter = this.#limits.counterOf(rule, who);
-      this.#show(rule, counter);
+      const bucket = this.#limits.bucketOf(rule, who);
+      this.#show(rule, bucket);
       // Entries of a batch may hold locks, for which nobody shall wait longer than needed.
-      const taken = counter.take(this.#dispatched === 1);
-      if (!(typeof taken === 'boolean' ? taken : await taken)) return refusalOf(counter);
-      this.#taken.push(counter);
+      const taken = bucket.take(this.#dispatched === 1);
+      if (!(typeof taken === 'boolean' ? taken : await taken)) return refusalOf(bucket);
+      this.#taken.push(bucket);
     }
     return undefined;
   }
 
-  #show(rule: Rule, counter: SharedCounter): void {
+  #show(rule: Rule, bucket: TokenBucket): void {
     const shown = this.#shown.get(rule.name);
-    if (shown === undefined || counter.remaining < shown[1].remaining) this.#shown.set(rule.name, [rule, counter]);
+    if (shown === undefined || bucket.remaining < shown[1].remaining) this.#shown.set(rule.name, [rule, bucket]);
   }
 
   #giveBack(): void {
-    for (const counter of this.#taken.splice(0)) counter.giveBack();
+    for (const bucket of this.#taken.splice(0)) bucket.giveBack();
   }
 }
 
@@ -178,9 +174,9 @@ function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string |
   return clientAddress === undefined ? undefined : `address ${addressGroup(clientAddress)}`;
 }
 
-function refusalOf({ secondsLeft }: SharedCounter): ServiceError {
+function refusalOf({ secondsUntilToken }: TokenBucket): ServiceError {
   return new ServiceError('clientAtCapacity', {
     message: 'There were too many requests. Try again later.',
-    headers: { 'Retry-After': String(secondsLeft) },
+    headers: { 'Retry-After': String(secondsUntilToken) },
   });
 }

@@ -81,7 +81,13 @@ export class KeptMetric {
     const key = Object.values(labels).join('\n');
     let series = this.#series.get(key);
     if (series === undefined) {
-      series = { labels, createdAt: Date.now(), buckets: this.#bounds.map(() => 0), count: 0, sum: 0 };
+      series = {
+        labels: sortLabels(labels),
+        createdAt: Date.now(),
+        buckets: this.#bounds.map(() => 0),
+        count: 0,
+        sum: 0,
+      };
       this.#series.set(key, series);
     }
     this.#byLabels.set(labels, series);
@@ -96,9 +102,9 @@ export class KeptMetric {
       let total = 0;
       for (const [index, bound] of this.#bounds.entries()) {
         total += buckets[index]!;
-        values.push({ metricName: `${name}_bucket`, labels: { ...labels, le: String(bound) }, value: total });
+        values.push({ metricName: `${name}_bucket`, labels: withBound(labels, String(bound)), value: total });
       }
-      values.push({ metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count });
+      values.push({ metricName: `${name}_bucket`, labels: withBound(labels, '+Inf'), value: count });
     }
     values.push(
       { metricName: `${name}_sum`, labels, value: sum },
@@ -106,6 +112,26 @@ export class KeptMetric {
     );
     return values;
   }
+}
+
+/** Returns the labels in the order of their names, which is how the reference server prints them. */
+function sortLabels(labels: Labels): Labels {
+  return Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns sorted labels with the bound of a histogram bucket in its place. */
+function withBound(labels: Labels, bound: string): Labels {
+  const result: Record<string, string> = {};
+  let isPlaced = false;
+  for (const name in labels) {
+    if (!isPlaced && name > 'le') {
+      result['le'] = bound;
+      isPlaced = true;
+    }
+    result[name] = labels[name]!;
+  }
+  if (!isPlaced) result['le'] = bound;
+  return result;
 }
 
 interface Told {

@@ -12,9 +12,13 @@ export interface PrometheusOptions {
   readonly buckets: readonly number[];
   /** Whether it is told since when each set of labels counts. */
   readonly tellsCreation: boolean;
+  /** Names that are shown otherwise than the sink gets them. */
+  readonly renamed: ReadonlyMap<string, string>;
   /** Names as the sink gets them. */
   readonly disabled: ReadonlySet<string>;
 }
+
+const typeNames = { counter: 'Counter', histogram: 'Histogram', summary: 'Summary' } as const;
 
 export class PrometheusSink implements MetricSink {
   readonly #options: PrometheusOptions;
@@ -52,14 +56,16 @@ export class PrometheusSink implements MetricSink {
   }
 
   #make(name: string, type: KeptMetricOptions['type']): KeptMetric {
-    const { registry, prefix, tellsCreation } = this.#options;
+    const { registry, prefix, tellsCreation, renamed } = this.#options;
+    const shown = prefix + (renamed.get(name) ?? name);
     const metric = new KeptMetric({
-      name: `${prefix}${name}${type === 'counter' ? '_total' : ''}`,
-      help: helpOf(name),
+      name: `${shown}${type === 'counter' ? '_total' : ''}`,
+      // Begins like the text of the reference server, which deployments look for.
+      help: `${typeNames[type]} of ${shown}. ${helpOf(name)}`,
       type,
       ...(type === 'histogram' ? { buckets: this.#buckets } : {}),
     });
-    metric.register(registry, tellsCreation ? `${prefix}${name}_created` : undefined);
+    metric.register(registry, tellsCreation ? `${shown}_created` : undefined);
     return metric;
   }
 }

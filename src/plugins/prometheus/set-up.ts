@@ -13,6 +13,21 @@ import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { WorkerSide } from './worker-side.ts';
 
+/**
+ * Default metrics of prom-client that are left out. Those of handles call `process._getActiveHandles`, which is
+ * undocumented and has aborted Node.js under load. The others are gauges that end in `_total`, as only counters should;
+ * they are the sums of `nodejs_active_requests` and `nodejs_active_resources`.
+ */
+const unwantedMetrics: readonly string[] = [
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/** Names without the word of another type of metric. */
+const strictNames: ReadonlyMap<string, string> = new Map([['request_summary', 'requests']]);
+
 /** @throws Error when metrics go elsewhere already */
 export function setUp({ settings, stores, logger, documentationUrl }: PluginHost): PluginParts {
   if (settings.get('includes').includes('statsd')) {
@@ -21,15 +36,20 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
   const registry = new Registry();
   const prefix = prefixOf(settings);
   const named = settings.get('prometheus_disabled_metrics');
-  const disabled = new Set(named.map((name) => bareName(name, prefix)));
+  const renamed = settings.get('prometheus_strict_names') ? strictNames : new Map<string, string>();
+  const inner = new Map([...renamed].map(([name, shown]) => [shown, name]));
+  const bareNames = named.map((name) => bareName(name, prefix));
+  const disabled = new Set(bareNames.map((name) => inner.get(name) ?? name));
   const sink = new PrometheusSink({
     registry,
     prefix,
     buckets: settings.get('prometheus_histogram_buckets'),
     tellsCreation: settings.get('prometheus_created_metrics_enabled'),
+    renamed,
     disabled,
   });
   collectDefaultMetrics({ register: registry });
+  for (const name of unwantedMetrics) registry.removeSingleMetric(name);
   addPoolGauges(registry, prefix, [stores.storage.database, stores.permission.database]);
   for (const name of named) registry.removeSingleMetric(name);
   const workers = cluster.isWorker ? new WorkerSide(() => takeSnapshot(registry)) : undefined;

@@ -29,10 +29,15 @@ export const monitoringSettings = {
     'Tells beside each counter, histogram and summary since when it counts.',
     { default: true },
   ),
+  prometheus_strict_names: setting(
+    flag(),
+    'Whether the counter of requests is called requests_total. The reference server calls it request_summary_total, which promtool objects to.',
+    { default: false },
+  ),
   metrics_matchdict_fields: setting(
     list('names of ids'),
-    'Ids in the paths of requests that metrics are labelled with.',
-    { default: ['bucket_id', 'collection_id', 'group_id', 'record_id'] },
+    'Names of the ids in paths that become labels of metrics. `record_id` is not among them unless listed: every record would make series of its own.',
+    { default: ['bucket_id', 'collection_id', 'group_id'] },
   ),
   metrics_max_label_values: setting(
     integer({ min: 0 }),

@@ -5,7 +5,7 @@ import { duration, flag, integer } from '../readers.ts';
 const poolRows = {
   pool_size: setting(
     integer({ min: 1, max: 10_000 }),
-    'Connections kept open to PostgreSQL. Redis needs one for each process, whatever this says.',
+    'Connections kept open to PostgreSQL. With Redis: commands that one process may have under way at the same time, 50 unless set; they share one connection, pipelined.',
     { default: 25 },
   ),
   max_overflow: setting(
@@ -15,7 +15,7 @@ const poolRows = {
   ),
   max_backlog: setting(
     integer({ min: -1 }),
-    'Callers that may wait for a connection to PostgreSQL, or commands for Redis to come back, before others are refused with 503; -1: any number, with Redis 1000.',
+    'Callers that may wait for a connection to PostgreSQL, or commands for their place in the pool of Redis, before others are refused with 503; -1: any number. As many commands may wait for a lost connection to Redis to come back; -1: 1000.',
     { default: -1 },
   ),
   pool_recycle: setting(
@@ -25,7 +25,7 @@ const poolRows = {
   ),
   pool_timeout: setting(
     duration({ min: 0.001, max: 3600 }),
-    'How long to wait for a connection to PostgreSQL before the request is refused with 503. With Redis and memcached: how long a command may take; with Redis also how long writers to one list wait for each other.',
+    'How long to wait for a connection to PostgreSQL, or for a place in the pool of Redis, before the request is refused with 503. With Redis and memcached also how long a command may take; with Redis also how long writers to one list wait for each other.',
     { default: 30 },
   ),
 };

@@ -65,7 +65,7 @@ export const serviceSettings = {
   ),
   host: setting(
     text('a host name or an IP address'),
-    'Address to listen on; 0.0.0.0 is every address of the machine. The environment variable HOST sets it too.',
+    'Address to listen on; 0.0.0.0 is every address of the machine, localhost both 127.0.0.1 and ::1. The environment variable HOST sets it too.',
     { default: '127.0.0.1' },
   ),
   allowed_hosts: setting(

@@ -75,6 +75,14 @@ describe('A memcached server', () => {
     expect(await cache.get('key')).toBeUndefined();
   });
 
+  it('that is not there is named by host and port in the log, and not to clients.', async () => {
+    const missing = open({ hosts: [{ host: '127.0.0.1', port: 1 }] });
+    await expect(missing).rejects.toMatchObject({
+      message: 'memcached at 127.0.0.1:1: the server cannot be reached (ECONNREFUSED)',
+      reason: 'the server cannot be reached (ECONNREFUSED)',
+    });
+  });
+
   it('that says nothing is waited for no longer than the timeout, also at the end.', async () => {
     const own = await MemcachedProcess.start();
     onTestFinished(() => own.kill());

@@ -96,7 +96,7 @@ test('The goodbye of a pooler, with the code of a violated protocol, is a lost c
   const error = (severity: string): Error =>
     Object.assign(new Error('no more connections allowed'), { code: '08P01', severity });
   expect(isLostConnection(error('FATAL'))).toBe(true);
-  expect(translateError(error('FATAL'), 'storage')).toBeInstanceOf(BackendUnavailable);
+  expect(translateError(error('FATAL'), 'storage', 'localhost:5432')).toBeInstanceOf(BackendUnavailable);
   expect(isLostConnection(error('ERROR'))).toBe(false);
-  expect(translateError(error('ERROR'), 'storage')).not.toBeInstanceOf(BackendUnavailable);
+  expect(translateError(error('ERROR'), 'storage', 'localhost:5432')).not.toBeInstanceOf(BackendUnavailable);
 });

@@ -18,9 +18,10 @@ function settingsFor(url: string): Settings {
 }
 
 async function start(url: string): Promise<void> {
-  const backends = await openBackends(settingsFor(url), systemClock);
+  const settings = settingsFor(url);
+  const backends = await openBackends(settings, systemClock);
   try {
-    await prepareSchemas(backends);
+    await prepareSchemas(backends, settings);
   } finally {
     await backends.close();
   }

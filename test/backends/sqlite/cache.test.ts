@@ -100,7 +100,7 @@ describe('the cache', () => {
     onTestFinished(() => cache.close());
     await expect(cache.get('a')).rejects.toThrow(/coffer migrate/);
     const planned = await cache.initializeSchema({ dryRun: true });
-    expect(planned).toEqual(['SQLite schema version 1: create the table of the cache']);
+    expect(planned).toEqual(['create the table of the cache (SQLite schema version 1)']);
     expect(await cache.initializeSchema({ dryRun: false })).toEqual(planned);
     expect(await cache.initializeSchema({ dryRun: false })).toEqual([]);
   });

@@ -195,9 +195,9 @@ describe('the schema', () => {
     const database = openUnmigrated(await temporaryPath());
     const planned = await database.initializeSchema({ dryRun: true });
     expect(planned).toEqual([
-      'SQLite schema version 1: create the tables of lists, objects, tombstones and permissions',
-      'SQLite schema version 2: keep the highest timestamp of a deletion that no tombstone tells of',
-      'SQLite schema version 3: index long objects, so that walks over a list look at each of them by itself',
+      'create the tables of lists, objects, tombstones and permissions (SQLite schema version 1)',
+      'keep the highest timestamp of a deletion that no tombstone tells of (SQLite schema version 2)',
+      'index long objects, so that walks over a list look at each of them by itself (SQLite schema version 3)',
     ]);
     expect(await database.initializeSchema({ dryRun: true })).toEqual(planned);
     expect(await database.initializeSchema({ dryRun: false })).toEqual(planned);
@@ -288,11 +288,11 @@ describe('the schema', () => {
         throw error;
       }
     };
-    expect(step([first, broken])).toContain('version 1: one');
+    expect(step([first, broken])).toContain('one (SQLite schema version 1)');
     expect(() => step([first, broken])).toThrow(/none/);
     expect(readSchemaVersion(connection)).toBe(1);
     expect(connection.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`)).toEqual([['one']]);
-    expect(step([first, mended])).toContain('version 2: two');
+    expect(step([first, mended])).toContain('two (SQLite schema version 2)');
     expect(step([first, mended])).toBeUndefined();
     expect(readSchemaVersion(connection)).toBe(2);
   });

@@ -65,6 +65,7 @@ describe('A name with regular expressions', () => {
         environments: [],
         values,
         file: null,
+        namedConfig: undefined,
         warnings: [],
         isZeroConfig: false,
       });
