@@ -11,6 +11,7 @@ import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
@@ -38,10 +39,27 @@ interface Doomed {
 export function userDataEndpoint(options: UserDataOptions): Endpoint {
   return {
     name: 'user-data',
+    tag: 'user-datas',
     path: '/__user_data__/{principal}',
     parameters: { principal: plainText },
     isResource: false,
-    operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
+    operations: {
+      DELETE: {
+        id: 'delete_user_data',
+        describe: describeUserData,
+        handle: (context) => deleteUserData(options, context),
+      },
+    },
+  };
+}
+
+function describeUserData(): OperationDescription {
+  const data = { type: 'object', properties: { principal: { type: 'string' } }, required: ['principal'] };
+  const schema = { type: 'object', properties: { data }, required: ['data'] };
+  return {
+    summary: 'Deletes everything that belongs to a user alone, and removes the user from everything else.',
+    responses: { 200: { description: 'The user.', schema } },
+    errors: [409],
   };
 }
 
