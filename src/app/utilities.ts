@@ -82,6 +82,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       httpApiVersion: settings.get('http_api_version'),
       versionPrefix: engine.versionPrefix,
       policies,
+      notAcceptableStatus: settings.get('not_acceptable_status'),
       endpoints: options.endpoints,
     }),
     userDataEndpoint({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),

@@ -15,6 +15,8 @@ export interface DocumentOptions {
   readonly httpApiVersion: string;
   readonly versionPrefix: string;
   readonly policies: readonly AuthenticationPolicy[];
+  /** Status for clients that do not accept JSON. */
+  readonly notAcceptableStatus: number;
   /** All endpoints of the service, these included; read when the first document is made. */
   readonly endpoints: () => readonly Endpoint[];
 }

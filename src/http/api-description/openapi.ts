@@ -19,7 +19,7 @@ const section = '#/components/schemas';
 /** Everything of the document that does not depend on the request. */
 export function openApiDocument(options: DocumentOptions): JsonObject {
   const { policies } = options;
-  const paths = describePaths(options.endpoints());
+  const paths = describePaths(options);
   const operations = paths.flatMap((path) => path.operations);
   const schemas = { ...schemasOf(operations), Error: errorSchema };
   const used = reachableSchemas(

@@ -28,15 +28,21 @@ export interface DescribedPath {
   readonly operations: readonly DescribedOperation[];
 }
 
+export interface DescribedService {
+  readonly endpoints: () => readonly Endpoint[];
+  /** Status for clients that do not accept JSON, which the settings choose. */
+  readonly notAcceptableStatus: number;
+}
+
 /** Describes every endpoint of the programming interface; pages and files for browsers are no part of it. */
-export function describePaths(endpoints: readonly Endpoint[]): readonly DescribedPath[] {
-  return endpoints
+export function describePaths({ endpoints, notAcceptableStatus }: DescribedService): readonly DescribedPath[] {
+  return endpoints()
     .filter(({ path, isForBrowsers }) => isForBrowsers !== true && !path.endsWith('{*}'))
     .map((endpoint) => ({
       path: endpoint.path,
       parameters: pathParameters(endpoint),
       operations: Object.entries(endpoint.operations).map(([method, operation]) =>
-        describeOperation(endpoint, method as Method, operation),
+        describeOperation(endpoint, method as Method, operation, notAcceptableStatus),
       ),
     }));
 }
@@ -68,7 +74,12 @@ const undescribed: OperationDescription = {
   responses: { 200: { description: 'The response to the request.' } },
 };
 
-function describeOperation(endpoint: Endpoint, method: Method, operation: Operation): DescribedOperation {
+function describeOperation(
+  endpoint: Endpoint,
+  method: Method,
+  operation: Operation,
+  notAcceptableStatus: number,
+): DescribedOperation {
   const description = operation.describe?.() ?? undescribed;
   const body = Object.keys(description.body ?? {});
   return {
@@ -78,7 +89,7 @@ function describeOperation(endpoint: Endpoint, method: Method, operation: Operat
     isPublic: endpoint.ignoresCaller === true,
     description,
     consumes: operation.consumes ?? body,
-    errors: sharedErrors(endpoint, operation, description),
+    errors: sharedErrors(endpoint, operation, description, notAcceptableStatus),
   };
 }
 
@@ -92,13 +103,14 @@ function sharedErrors(
   { isResource, ignoresCaller, isVital }: Endpoint,
   { consumes, receive }: Operation,
   { errors = [], responses }: OperationDescription,
+  notAcceptableStatus: number,
 ): readonly number[] {
   const takesBody = consumes !== undefined || receive !== undefined;
   const statuses = new Set([
     ...errors,
     ...(isVital === true ? [] : [400, 429, 503]),
     ...(ignoresCaller === true ? [] : [401, 403]),
-    ...(isResource ? [406] : []),
+    ...(isResource ? [notAcceptableStatus] : []),
     ...(takesBody ? [413, 415] : []),
   ]);
   return [...statuses].filter((status) => !Object.hasOwn(responses, status)).toSorted((a, b) => a - b);

@@ -41,7 +41,10 @@ const byStatus: Readonly<Record<number, SharedError>> = {
   410: error('Gone', 'Deletions since `_since` are not known completely any more.'),
   412: error('PreconditionFailed', 'A precondition does not hold. `details.existing` is the current object.'),
   413: error('TooLarge', 'The body is too large.'),
-  415: error('UnsupportedMediaType', 'The media type of the body is not accepted.'),
+  415: error(
+    'UnsupportedMediaType',
+    'The media type of the body is not accepted, or the header `Accept` excludes JSON.',
+  ),
   429: { ...error('TooMany', 'The client sent too many requests. The service did nothing.'), headers: [retryAfter] },
   503: { ...error('Unavailable', 'The service is overloaded, or a backend does not respond.'), headers: [retryAfter] },
 };

@@ -15,7 +15,7 @@ const json = 'application/json';
 /** Everything of the document that does not depend on the request. */
 export function swaggerDocument(options: DocumentOptions): JsonObject {
   const { policies } = options;
-  const paths = describePaths(options.endpoints());
+  const paths = describePaths(options);
   const operations = paths.flatMap((path) => path.operations.filter(isListed));
   const schemas = { ...schemasOf(operations), Error: errorSchema };
   const used = reachableSchemas([otherError.schema ?? {}, ...operations.flatMap(schemasIn)], schemas);

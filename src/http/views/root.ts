@@ -54,7 +54,7 @@ function describeRoot(): ReturnType<typeof describeDocument> {
     http_api_version: { type: 'string' },
     project_docs: { type: 'string' },
     url: { type: 'string' },
-    config: { ...anything, type: ['object', 'null'] },
+    config: { description: 'Path, hash and date of the configuration file; null without one.' },
     settings: anything,
     capabilities: { type: 'object', additionalProperties: anything },
     eos: { type: 'string', description: 'The date on which the service ends, where it has one.' },
