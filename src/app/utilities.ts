@@ -15,6 +15,7 @@ import { userDataEndpoint } from '../http/views/user-data.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createApiDocs } from './api-docs.ts';
 
 export type Capabilities = Map<string, Capability | CurrentCapability>;
 
@@ -85,6 +86,7 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       notAcceptableStatus: settings.get('not_acceptable_status'),
       endpoints: options.endpoints,
     }),
+    ...(settings.get('api_docs_enabled') ? createApiDocs(engine.versionPrefix, options.logger) : []),
     userDataEndpoint({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
     ...(showsPermissions
       ? [

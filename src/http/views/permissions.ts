@@ -11,7 +11,7 @@ import { isConfirmed, isNamedBySettings, refusal, type AccessRule } from '../../
 import { completeCaller, type Caller } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
-import { namedSchema, type DescribedResponse, type OperationDescription } from '../../engine/description.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../engine/list-parameters.ts';
@@ -51,56 +51,52 @@ export function permissionsEndpoint(options: PermissionsOptions): Endpoint {
     path: '/permissions',
     isResource: true,
     operations: {
-      GET: { id: 'get_permissionss', exposes, describe: () => describe.GET, handle },
+      GET: { id: 'get_permissionss', exposes, describe: () => describeGet(shareable), handle },
       HEAD: {
         id: 'head_permissionss',
         exposes: [...exposes, 'Total-Objects', 'Total-Records'],
-        describe: () => describe.HEAD,
+        describe: describeHead,
         handle,
       },
     },
   };
 }
 
-const entrySchema: JsonObject = {
-  type: 'object',
-  properties: {
-    uri: { type: 'string' },
-    resource_name: { type: 'string' },
-    id: { type: 'string', description: 'Absent on the entry of the root.' },
-    permissions: { type: 'array', items: { type: 'string' } },
-  },
-  required: ['uri', 'resource_name', 'permissions'],
-  additionalProperties: { type: 'string' },
-};
-
-const pageResponse: DescribedResponse = {
-  description: 'The permissions, one entry for each object.',
-  schema: namedSchema('PermissionEntries'),
-  headers: pageHeaders,
-};
-
-const describe: Readonly<Record<'GET' | 'HEAD', OperationDescription>> = {
-  GET: {
+function describeGet(kinds: readonly CompiledKind[]): OperationDescription {
+  const text: JsonObject = { type: 'string' };
+  const ids = Object.fromEntries(kinds.map(({ idName }) => [idName, text]));
+  const entry: JsonObject = {
+    type: 'object',
+    properties: {
+      uri: text,
+      resource_name: text,
+      id: { ...text, description: 'Absent on the entry of the root.' },
+      ...ids,
+      permissions: { type: 'array', items: text },
+    },
+    required: ['uri', 'resource_name', 'permissions'],
+  };
+  const schema: JsonObject = {
+    type: 'object',
+    properties: { data: { type: 'array', items: entry } },
+    required: ['data'],
+  };
+  return {
     summary: 'Returns what the caller may do, one entry for each object.',
     details: aboutFilters,
     parameters: listParameters,
-    responses: { 200: pageResponse },
-    schemas: {
-      PermissionEntries: {
-        type: 'object',
-        properties: { data: { type: 'array', items: entrySchema } },
-        required: ['data'],
-      },
-    },
-  },
-  HEAD: {
+    responses: { 200: { description: 'The permissions.', schema, headers: pageHeaders } },
+  };
+}
+
+function describeHead(): OperationDescription {
+  return {
     summary: 'Counts the objects on which the caller has permissions.',
     details: aboutFilters,
     parameters: listParameters,
     responses: { 200: { description: 'The totals, in headers.', headers: totalHeaders } },
-  },
-};
+  };
+}
 
 async function listPermissions(
   options: PermissionsOptions,

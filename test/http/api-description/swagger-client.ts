@@ -1,7 +1,7 @@
 // A client that knows nothing but the Swagger document of a service. It finds operations by tag and id, checks requests
 // against the declared parameters before it sends them, and checks every response against the declared headers and body.
 import SwaggerParser from '@apidevtools/swagger-parser';
-import { Ajv as Validator, type ErrorObject } from 'ajv';
+import type { Ajv as Validator, ErrorObject } from 'ajv';
 import draft04 from 'ajv-draft-04';
 import type { TestClient, TestRequest, TestResponse } from '../../../src/testing/index.ts';
 
