@@ -1,6 +1,7 @@
 // What the endpoints of a kind declare for descriptions of the API: schemas of its objects, and of the bodies and
 // responses of each method. Everything follows from the declaration of the kind.
 import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
+import { declaredAttributes } from './attribute-description.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import { namedSchema, type DescribedResponse, type OperationDescription } from './description.ts';
 import {
@@ -205,8 +206,8 @@ function schemaNameOf(kind: string): string {
 }
 
 function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObject> {
-  const { declaration, isShareable, permissions } = kind;
-  const declared = declaration.describesAttributes ?? {};
+  const { isShareable, permissions } = kind;
+  const declared = declaredAttributes(kind);
   const properties = getKey(declared, 'properties');
   const attributes = isJsonObject(properties) ? properties : {};
   const shown: JsonObject = { id, last_modified: lastModified, ...attributes };

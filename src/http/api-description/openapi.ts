@@ -38,7 +38,7 @@ export function openApiDocument(options: DocumentOptions): JsonObject {
     tags: tagsOf(paths),
     paths: Object.fromEntries(paths.map((path) => [path.path, formatPath(path)])),
     components: {
-      schemas: Object.fromEntries(Object.entries(used).map(([name, schema]) => [name, referTo(schema, section, name)])),
+      schemas: Object.fromEntries(Object.entries(used).map(([name, schema]) => [name, referTo(schema, section)])),
       responses: Object.fromEntries(
         sharedErrorList.map(({ name, ...response }) => [name, formatResponse('GET', response)]),
       ),

@@ -28,13 +28,11 @@ export function reachableSchemas(
  * The schema with its references in the form of a document.
  *
  * @param section address of the named schemas, `#/components/schemas`
- * @param owner name of the named schema that this one is; references to its own parts lead below it
  */
-export function referTo(schema: JsonObject, section: string, owner?: string): JsonObject {
+export function referTo(schema: JsonObject, section: string): JsonObject {
   return rewrite(schema, (reference) => {
     const name = nameInReference(reference);
-    if (name !== undefined) return `${section}/${name}`;
-    return owner !== undefined && reference.startsWith('#') ? `${section}/${owner}${reference.slice(1)}` : reference;
+    return name === undefined ? reference : `${section}/${name}`;
   }) as JsonObject;
 }
 

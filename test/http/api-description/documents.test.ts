@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../../../src/testing/index.ts';
+import type { ResourceKind } from '../../../src/engine/kind.ts';
+import { definePlugin } from '../../../src/http/plugin.ts';
 import { samplePlugin } from '../sample-plugin.ts';
 
 interface Described {
@@ -21,6 +23,37 @@ interface Document {
 }
 
 const paths = { swagger: '/v1/__api__', openapi: '/v1/openapi.json' } as const;
+
+/** A kind whose attributes use what Swagger 2.0 lacks. */
+const shape: ResourceKind = {
+  name: 'shape',
+  path: '/shapes',
+  flavour: 'user',
+  describesAttributes: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: {
+      kind: { const: 'circle' },
+      label: { type: ['string', 'null'] },
+      size: { type: 'integer', exclusiveMinimum: 0 },
+      tags: { type: 'array', prefixItems: [{ type: 'string' }] },
+      owner: { oneOf: [{ type: 'string' }, { type: 'object' }] },
+      extra: true,
+    },
+    patternProperties: { '^x-': { type: 'string' } },
+    required: ['size', 'unnamed'],
+  },
+};
+
+/** A kind whose schema means nothing outside of its own document. */
+const referring: ResourceKind = {
+  name: 'referring',
+  path: '/referring',
+  flavour: 'user',
+  describesAttributes: { properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { type: 'string' } } },
+};
+
+const kinds = definePlugin({ name: 'shapes', setup: () => ({ kinds: [shape, referring] }) });
 
 function operationsOf({ paths: described }: Document): ReadonlyMap<string, Described> {
   const operations = Object.values(described).flatMap((item) =>
@@ -44,7 +77,7 @@ describe('the documents of a service with every plugin', () => {
       account_validation: 'true',
       'attachment.base_path': folder,
     };
-    service = await startTestService({ settings, plugins: [samplePlugin] });
+    service = await startTestService({ settings, plugins: [samplePlugin, kinds] });
     for (const format of ['swagger', 'openapi'] as const) {
       texts[format] = (await service.request('GET', paths[format])).text;
     }
@@ -98,6 +131,34 @@ describe('the documents of a service with every plugin', () => {
         'Articles',
       ]),
     );
+  });
+
+  it('have the attributes that kinds declare, as far as the format can say', () => {
+    const attributes = (format: 'swagger' | 'openapi', name: string): unknown => {
+      const { definitions, components } = JSON.parse(texts[format]) as {
+        readonly definitions?: Record<string, unknown>;
+        readonly components?: { readonly schemas: Record<string, unknown> };
+      };
+      return (definitions ?? components?.schemas)?.[`${name}Attributes`];
+    };
+    expect(attributes('openapi', 'Shape')).toMatchObject({
+      properties: { kind: { const: 'circle' }, label: { type: ['string', 'null'] }, size: { exclusiveMinimum: 0 } },
+      patternProperties: {},
+      required: ['size', 'unnamed'],
+    });
+    expect(attributes('swagger', 'Shape')).toMatchObject({
+      properties: {
+        kind: { enum: ['circle'] },
+        label: { type: 'string', 'x-nullable': true },
+        tags: { type: 'array', items: {} },
+        owner: {},
+        extra: {},
+        unnamed: {},
+      },
+      required: ['size', 'unnamed'],
+    });
+    expect(attributes('swagger', 'Shape')).not.toHaveProperty('patternProperties');
+    expect(attributes('openapi', 'Referring')).not.toHaveProperty(['properties', 'a']);
   });
 
   it('leave out pages for browsers', () => {
