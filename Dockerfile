@@ -12,6 +12,7 @@ COPY tsconfig.json tsconfig.base.json LICENSE ./
 COPY admin/public admin/public
 COPY assets assets
 COPY bin bin
+COPY scripts/copy-viewer.mjs scripts/
 COPY src src
 # The checkout may be closed to others, and the service runs as another user than the one who builds.
 RUN npm run build && chmod -R go=rX admin assets bin dist package.json LICENSE

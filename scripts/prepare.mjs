@@ -10,6 +10,6 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 if (existsSync(path.join(root, 'src')) && existsSync(compiler)) {
-  const { status } = spawnSync(process.execPath, [compiler, '--build'], { cwd: root, stdio: 'inherit' });
+  const { status } = spawnSync('npm', ['run', 'build'], { cwd: root, stdio: 'inherit' });
   process.exitCode = status ?? 1;
 }

@@ -7,15 +7,15 @@ import type { Caller } from '../engine/caller.ts';
 import type { CompiledKind } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
-import { apiDescriptionEndpoint } from '../http/views/api-description.ts';
+import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
 import { heartbeatEndpoints, type HealthCheck } from '../http/views/heartbeat.ts';
-import { openApiEndpoint } from '../http/views/openapi.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
 import { userDataEndpoints } from '../http/views/user-data.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { createApiDocs } from './api-docs.ts';
 
 export type Capabilities = Map<string, Capability | CurrentCapability>;
 
@@ -67,30 +67,26 @@ export function utilityEndpoints(options: UtilityOptions): readonly Endpoint[] {
       name: 'version',
       path: '/__version__',
       operationId: '__version__',
+      summary: 'Returns the version of the software.',
       files: configuredFile(settings.get('version_json_path'), ['version.json', shipped('version.json')]),
     }),
     staticJsonEndpoint({
       name: 'contribute',
       path: '/contribute.json',
       operationId: 'contribute',
+      summary: 'Returns how to contribute to the project.',
       files: configuredFile(settings.get('contribute_json_path'), [shipped('contribute.json')]),
     }),
-    apiDescriptionEndpoint({
-      projectName: settings.get('project_name'),
-      httpApiVersion: settings.get('http_api_version'),
-      versionPrefix: engine.versionPrefix,
-      policies,
-      endpoints: options.endpoints,
-    }),
-    openApiEndpoint({
+    ...documentEndpoints({
       projectName: settings.get('project_name'),
       projectDocs: settings.get('project_docs'),
       httpApiVersion: settings.get('http_api_version'),
       versionPrefix: engine.versionPrefix,
       policies,
-      kinds,
+      notAcceptableStatus: settings.get('not_acceptable_status'),
       endpoints: options.endpoints,
     }),
+    ...(settings.get('api_docs_enabled') ? createApiDocs(engine.versionPrefix, options.logger) : []),
     ...userDataEndpoints({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
     ...(showsPermissions
       ? [

@@ -3,6 +3,7 @@
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
+import type { OperationDescription } from './description.ts';
 import type { ServiceRequest, ServiceResponse } from './exchange.ts';
 import type { Session } from './session.ts';
 
@@ -26,6 +27,8 @@ export interface Operation {
   readonly consumes?: readonly string[];
   /** Headers, beside the usual ones, that scripts of other origins may read. */
   readonly exposes?: readonly string[];
+  /** Describes parameters, bodies and responses, called when the first description of the API is made. */
+  readonly describe?: () => OperationDescription;
   /**
    * Takes in a body that comes as a stream, before anything is written: clients may take their time, and nobody shall
    * wait for a lock meanwhile. What it throws is the answer. Called again when the request is run again.
@@ -74,6 +77,8 @@ export interface Endpoint {
   readonly ignoresCaller?: boolean;
   /** Whether it is answered whatever the load and the limits: by it others see that the process is alive. */
   readonly isVital?: boolean;
+  /** Whether it serves pages and files for browsers. Descriptions of the API leave it out. */
+  readonly isForBrowsers?: boolean;
   /** Whether it is for those who run the service: it is served on their port alone where they have one. */
   readonly isForOperators?: boolean;
 }
@@ -85,7 +90,7 @@ export interface Endpoint {
  */
 export function forReading(
   id: string,
-  does: Operation['handle'] | Pick<Operation, 'handle' | 'requireAccess'>,
+  does: Operation['handle'] | Pick<Operation, 'handle' | 'requireAccess' | 'describe'>,
   exposes?: readonly string[],
 ): { readonly GET: Operation; readonly HEAD: Operation } {
   const parts = typeof does === 'function' ? { handle: does } : does;

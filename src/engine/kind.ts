@@ -157,6 +157,11 @@ export interface ResourceKind {
   readonly prepareWrite?: (write: PendingWrite) => Promise<void>;
   /** Last word on attributes before they are stored, such as JSON Schema validation; throws to refuse. */
   readonly beforeWrite?: (write: PendingWrite) => Promise<JsonObject>;
+  /**
+   * JSON Schema of the attributes that the kind knows, for descriptions of the API alone. `checkAttributes` decides what is
+   * accepted.
+   */
+  readonly describesAttributes?: JsonObject;
   /** The object as somebody may see it; default: as it is. */
   readonly present?: (object: StoredObject, viewer: Viewer) => StoredObject;
   /**

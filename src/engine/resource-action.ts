@@ -1,5 +1,5 @@
 // Something that can be done with an object beside the verbs, at an address below the object's.
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { Scope } from './scope.ts';
 
@@ -15,6 +15,8 @@ export interface ResourceAction {
   readonly method: 'POST';
   /** Media types of bodies it takes; absent: the body is ignored. */
   readonly consumes?: readonly string[];
+  /** Describes parameters, body and responses. */
+  readonly describe?: Operation['describe'];
   /** Called without any check: who may do it is for the action to decide. */
   readonly handle: (scope: Scope) => Promise<ServiceResponse>;
 }

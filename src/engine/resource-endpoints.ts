@@ -3,6 +3,7 @@ import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
+import { describeKind } from './kind-description.ts';
 import type { ResourceAction } from './resource-action.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
@@ -42,14 +43,15 @@ export function resourceEndpoints(
 }
 
 function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: ResourceAction): Endpoint {
-  const { id, path, method, consumes, handle } = action;
+  const { id, path, method, consumes, describe, handle } = action;
+  const declared = { ...(consumes === undefined ? {} : { consumes }), ...(describe === undefined ? {} : { describe }) };
   return {
     name: `${kind.name}-${id}`,
     path: `${kind.declaration.path}/{${kind.idName}}${path}`,
     ...(action.parameters === undefined ? {} : { parameters: action.parameters }),
     isResource: true,
     operations: {
-      [method]: { id, ...(consumes === undefined ? {} : { consumes }), handle: handler(kind, options, handle, false) },
+      [method]: { id, ...declared, handle: handler(kind, options, handle, false) },
     },
   };
 }
@@ -59,10 +61,31 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { readList: read, writeList: write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
-    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], ...serve(readList, read) },
-    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], ...serve(readList, read) },
-    POST: { id: `create_${name}`, consumes: json, exposes: written, ...serve(createObject, create) },
-    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], ...serve(removeList, write) },
+    GET: {
+      id: `get_${plural}`,
+      exposes: [...followed, ...readable],
+      describe: () => describeKind(kind).list.GET,
+      ...serve(readList, read),
+    },
+    HEAD: {
+      id: `head_${plural}`,
+      exposes: ['Next-Page', ...readable, ...totals],
+      describe: () => describeKind(kind).list.HEAD,
+      ...serve(readList, read),
+    },
+    POST: {
+      id: `create_${name}`,
+      consumes: json,
+      exposes: written,
+      describe: () => describeKind(kind).list.POST,
+      ...serve(createObject, create),
+    },
+    DELETE: {
+      id: `delete_${plural}`,
+      exposes: [...written, 'Next-Page'],
+      describe: () => describeKind(kind).list.DELETE,
+      ...serve(removeList, write),
+    },
   };
   const { listMethods } = declaration;
   const kept = Object.entries(operations).filter(
@@ -82,11 +105,38 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { read, write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<string, Operation> = {
-    GET: { id: `get_${name}`, exposes: readable, ...serve(readObject, read) },
-    HEAD: { id: `head_${name}`, exposes: readable, ...serve(readObject, read) },
-    PUT: { id: `update_${name}`, consumes: json, exposes: written, ...serve(replaceObject, write, create) },
-    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, ...serve(modifyObject, write) },
-    DELETE: { id: `delete_${name}`, exposes: written, ...serve(removeObject, write) },
+    GET: {
+      id: `get_${name}`,
+      exposes: readable,
+      describe: () => describeKind(kind).object.GET,
+      ...serve(readObject, read),
+    },
+    HEAD: {
+      id: `head_${name}`,
+      exposes: readable,
+      describe: () => describeKind(kind).object.HEAD,
+      ...serve(readObject, read),
+    },
+    PUT: {
+      id: `update_${name}`,
+      consumes: json,
+      exposes: written,
+      describe: () => describeKind(kind).object.PUT,
+      ...serve(replaceObject, write, create),
+    },
+    PATCH: {
+      id: `patch_${name}`,
+      consumes: patchTypes,
+      exposes: written,
+      describe: () => describeKind(kind).object.PATCH,
+      ...serve(modifyObject, write),
+    },
+    DELETE: {
+      id: `delete_${name}`,
+      exposes: written,
+      describe: () => describeKind(kind).object.DELETE,
+      ...serve(removeObject, write),
+    },
   };
   return {
     name: `${name}-object`,

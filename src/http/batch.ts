@@ -15,6 +15,7 @@ import {
   type ServiceRequest,
   type ServiceResponse,
 } from '../engine/exchange.ts';
+import { describeBatch } from './batch-description.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
 import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
@@ -54,10 +55,16 @@ const patchTypes: readonly string[] = ['application/merge-patch+json', 'applicat
 export function batchEndpoint(options: BatchOptions): Endpoint {
   return {
     name: 'batch',
+    tag: 'batch',
     path: '/batch',
     isResource: false,
     operations: {
-      POST: { id: 'batch', consumes: ['application/json'], handle: (context) => runBatch(options, context) },
+      POST: {
+        id: 'batch',
+        consumes: ['application/json'],
+        describe: () => describeBatch(options.maxRequests),
+        handle: (context) => runBatch(options, context),
+      },
     },
   };
 }

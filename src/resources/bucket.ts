@@ -1,4 +1,5 @@
 // Buckets: the containers at the root. Deleting one takes everything below it along.
+import type { JsonObject } from '../base/json.ts';
 import type { ResourceKind } from '../engine/kind.ts';
 import { cascade } from './cascade.ts';
 import { checkSchemaAttributes } from './schema-attributes.ts';
@@ -35,7 +36,19 @@ export function bucketKind(): ResourceKind {
         ],
       },
     },
+    describesAttributes: {
+      type: 'object',
+      properties: {
+        'collection:schema': describeSchema('collections'),
+        'group:schema': describeSchema('groups'),
+        'record:schema': describeSchema('records'),
+      },
+    },
     checkAttributes: checkSchemaAttributes(['collection:schema', 'group:schema', 'record:schema']),
     afterChange: cascade,
   };
+}
+
+function describeSchema(objects: string): JsonObject {
+  return { type: 'object', additionalProperties: true, description: `JSON Schema of the ${objects}.` };
 }

@@ -41,6 +41,16 @@ export function collectionKind({ validatesSchemas }: ResourceOptions): ResourceK
         ],
       },
     },
+    describesAttributes: {
+      type: 'object',
+      properties: {
+        schema: { type: 'object', additionalProperties: true, description: 'JSON Schema of the records.' },
+        cache_expires: {
+          type: ['integer', 'string', 'null'],
+          description: 'Seconds for which anonymous responses may be cached.',
+        },
+      },
+    },
     *checkAttributes(attributes, complain) {
       return checkCacheExpires(yield* checkSchema(attributes, complain), complain);
     },

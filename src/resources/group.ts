@@ -33,6 +33,12 @@ export function groupKind({ maxPrincipals, validatesSchemas }: ResourceOptions):
       },
     },
     checkAttributes: checkMembers,
+    describesAttributes: {
+      type: 'object',
+      properties: {
+        members: { type: 'array', items: { type: 'string' }, description: 'Ids of the users in the group.' },
+      },
+    },
     beforeWrite: async (write) => {
       requireFewMembers(write, maxPrincipals);
       return validate === undefined ? write.attributes : validate(write);

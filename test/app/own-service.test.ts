@@ -86,7 +86,7 @@ describe('a service of its own', () => {
     const { body } = await service.request('GET', `${base}/__api__`);
     expect(body).toMatchObject({
       basePath: base,
-      paths: { '/shops': {}, '/shops/{shop_id}/products/{product_id}': {} },
+      paths: { '/shops': {}, '/shops/{shop_id}/products/{id}': {} },
     });
     expect(Object.keys((body as { paths: object }).paths).filter((path) => path.includes('bucket'))).toEqual([]);
   });

@@ -116,7 +116,7 @@ describe('The context of the image', () => {
     }
     expect(isIn('src/index.ts')).toBe(true);
     const found = new Set(listContext(projectRoot, read('.dockerignore')).map((name) => name.split('/')[0]));
-    const folders = ['admin', 'assets', 'bin', 'src'];
+    const folders = ['admin', 'assets', 'bin', 'scripts', 'src'];
     const files = ['LICENSE', 'package-lock.json', 'package.json', 'tsconfig.base.json', 'tsconfig.json'];
     expect(found).toEqual(new Set([...folders, ...files]));
   });

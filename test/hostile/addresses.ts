@@ -112,6 +112,8 @@ export const place = fc.oneof(
       '/batch',
       '/__heartbeat__',
       '/__api__',
+      '/docs',
+      '/docs/page.js',
       '/contribute.json',
       '/__version__',
       '/nothing',

@@ -57,7 +57,9 @@ function composeEnvironment(service: string): Readonly<Record<string, string>> {
 describe('The image', () => {
   test('holds the built service and what it needs to run, and nothing to build or test with.', () => {
     const has = (name: string): boolean => existsSync(path.join(image.root, 'app', name));
-    expect(['dist/cli/main.js', 'bin/coffer.js', 'assets', 'node_modules/pg', 'LICENSE'].filter(has)).toHaveLength(5);
+    const viewer = 'assets/swagger-ui/swagger-ui-bundle.js';
+    const needed = ['dist/cli/main.js', 'bin/coffer.js', viewer, 'node_modules/pg', 'LICENSE'];
+    expect(needed.filter(has)).toEqual(needed);
     const left = ['src', 'test', '.git', '.env', 'data', 'node_modules/typescript', 'node_modules/vitest'].filter(has);
     expect(left).toEqual([]);
   });

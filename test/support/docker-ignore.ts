@@ -30,8 +30,9 @@ export function listContext(folder: string, dockerignore: string): readonly stri
     readdirSync(path.join(folder, name), { withFileTypes: true, recursive: true })
       .filter((entry) => !entry.isDirectory())
       .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'));
+  const hasException = (name: string): boolean => dockerignore.includes(`\n!${name}/`);
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !entry.isDirectory() || isIn(`${entry.name}/any`))
+    .filter((entry) => !entry.isDirectory() || isIn(`${entry.name}/any`) || hasException(entry.name))
     .flatMap((entry) => (entry.isDirectory() ? below(entry.name) : [entry.name]))
     .filter((name) => isIn(name))
     .toSorted();

@@ -2,6 +2,7 @@
 // answers.
 import type { Logger } from '../../contracts/logger.ts';
 import type { Context } from '../../engine/context.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { Reader } from '../../engine/session.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
@@ -38,7 +39,7 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       isResource: false,
       ignoresCaller: true,
       isForOperators: true,
-      operations: forReading('__heartbeat__', check),
+      operations: forReading('__heartbeat__', { handle: check, describe: describeHeartbeat }),
     },
     {
       name: 'lbheartbeat',
@@ -46,9 +47,24 @@ export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint
       isResource: false,
       ignoresCaller: true,
       isVital: true,
-      operations: forReading('__lbheartbeat__', alive),
+      operations: forReading('__lbheartbeat__', { handle: alive, describe: describeAlive }),
     },
   ];
+}
+
+function describeHeartbeat(): OperationDescription {
+  const schema = { type: 'object', additionalProperties: { type: 'boolean' } };
+  return {
+    summary: 'Tests every backend.',
+    responses: {
+      200: { description: 'Every backend works.', schema },
+      503: { description: 'At least one backend does not work.', schema },
+    },
+  };
+}
+
+function describeAlive(): OperationDescription {
+  return describeDocument('Responds while the process is alive. Uses no backend.', 'An empty object.');
 }
 
 async function checkAll(

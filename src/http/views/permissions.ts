@@ -11,8 +11,10 @@ import { isConfirmed, isNamedBySettings, refusal, type AccessRule } from '../../
 import { completeCaller, type Caller } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../engine/list-parameters.ts';
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
@@ -49,9 +51,50 @@ export function permissionsEndpoint(options: PermissionsOptions): Endpoint {
     path: '/permissions',
     isResource: true,
     operations: {
-      GET: { id: 'get_permissionss', exposes, handle },
-      HEAD: { id: 'head_permissionss', exposes: [...exposes, 'Total-Objects', 'Total-Records'], handle },
+      GET: { id: 'get_permissionss', exposes, describe: () => describeGet(shareable), handle },
+      HEAD: {
+        id: 'head_permissionss',
+        exposes: [...exposes, 'Total-Objects', 'Total-Records'],
+        describe: describeHead,
+        handle,
+      },
     },
+  };
+}
+
+function describeGet(kinds: readonly CompiledKind[]): OperationDescription {
+  const text: JsonObject = { type: 'string' };
+  const ids = Object.fromEntries(kinds.map(({ idName }) => [idName, text]));
+  const entry: JsonObject = {
+    type: 'object',
+    properties: {
+      uri: text,
+      resource_name: text,
+      id: { ...text, description: 'Absent on the entry of the root.' },
+      ...ids,
+      permissions: { type: 'array', items: text },
+    },
+    required: ['uri', 'resource_name', 'permissions'],
+  };
+  const schema: JsonObject = {
+    type: 'object',
+    properties: { data: { type: 'array', items: entry } },
+    required: ['data'],
+  };
+  return {
+    summary: 'Returns what the caller may do, one entry for each object.',
+    details: aboutFilters,
+    parameters: listParameters,
+    responses: { 200: { description: 'The permissions.', schema, headers: pageHeaders } },
+  };
+}
+
+function describeHead(): OperationDescription {
+  return {
+    summary: 'Counts the objects on which the caller has permissions.',
+    details: aboutFilters,
+    parameters: listParameters,
+    responses: { 200: { description: 'The totals, in headers.', headers: totalHeaders } },
   };
 }
 

@@ -2,6 +2,7 @@
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
+import { describeDocument } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { cacheHeaders } from '../target.ts';
@@ -40,8 +41,25 @@ export function rootEndpoint(options: RootOptions): Endpoint {
     name: 'hello',
     path: '/',
     isResource: false,
-    operations: forReading('server_info', handle),
+    operations: forReading('server_info', { handle, describe: describeRoot }),
   };
+}
+
+function describeRoot(): ReturnType<typeof describeDocument> {
+  const anything = { type: 'object', additionalProperties: true };
+  const user = { ...anything, properties: { id: { type: 'string' } }, required: ['id'] };
+  return describeDocument('Describes the service, its capabilities and the caller.', 'The service.', {
+    project_name: { type: 'string' },
+    project_version: { type: 'string' },
+    http_api_version: { type: 'string' },
+    project_docs: { type: 'string' },
+    url: { type: 'string' },
+    config: { description: 'Path, hash and date of the configuration file; null without one.' },
+    settings: anything,
+    capabilities: { type: 'object', additionalProperties: anything },
+    eos: { type: 'string', description: 'The date on which the service ends, where it has one.' },
+    user: { ...user, description: 'The caller. Absent where the caller is anonymous.' },
+  });
 }
 
 function rootCaching({ isReadonly, cacheSeconds }: RootOptions, { userId }: Caller): Record<string, string> {

@@ -1,6 +1,7 @@
 // Documents that the service serves as they are: its version and how to contribute to it.
 import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../core/errors.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 
@@ -8,12 +9,14 @@ export interface StaticJson {
   readonly name: string;
   readonly path: string;
   readonly operationId: string;
+  /** What it returns, in one sentence. */
+  readonly summary: string;
   /** Files looked for in this order; a configured file stands alone. */
   readonly files: readonly string[];
 }
 
 /** 200 with the first file that exists and holds JSON, read once; 404 when there is none. */
-export function staticJsonEndpoint({ name, path, operationId, files }: StaticJson): Endpoint {
+export function staticJsonEndpoint({ name, path, operationId, summary, files }: StaticJson): Endpoint {
   let loading: Promise<string | undefined> | undefined;
   const handle = async (): Promise<ServiceResponse> => {
     loading ??= loadFirst(files);
@@ -21,12 +24,16 @@ export function staticJsonEndpoint({ name, path, operationId, files }: StaticJso
     if (body === undefined) throw new ServiceError('unknownPath');
     return { status: 200, headers: {}, body };
   };
+  const describe = (): OperationDescription => ({
+    ...describeDocument(summary, 'The document.'),
+    errors: [404],
+  });
   return {
     name,
     path,
     isResource: false,
     ignoresCaller: true,
-    operations: forReading(operationId, handle),
+    operations: forReading(operationId, { handle, describe }),
   };
 }
 

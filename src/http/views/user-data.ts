@@ -12,6 +12,7 @@ import { isNamed, refusal } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
@@ -40,14 +41,31 @@ export function userDataEndpoints(options: UserDataOptions): readonly Endpoint[]
   return [
     {
       name: 'user-data',
+      tag: 'user-datas',
       path: '/__user_data__/{principal}',
       parameters: { principal: plainText },
       isResource: false,
-      operations: { DELETE: { id: 'delete_user_data', handle: (context) => deleteUserData(options, context) } },
+      operations: {
+        DELETE: {
+          id: 'delete_user_data',
+          describe: describeUserData,
+          handle: (context) => deleteUserData(options, context),
+        },
+      },
     },
     // The list of all users has no methods: 405 says that the address is known, and that a principal is missing.
-    { name: 'user-data-plural', path: '/__user_data__', isResource: false, operations: {} },
+    { name: 'user-data-plural', tag: 'user-datas', path: '/__user_data__', isResource: false, operations: {} },
   ];
+}
+
+function describeUserData(): OperationDescription {
+  const data = { type: 'object', properties: { principal: { type: 'string' } }, required: ['principal'] };
+  const schema = { type: 'object', properties: { data }, required: ['data'] };
+  return {
+    summary: 'Deletes everything that belongs to a user alone, and removes the user from everything else.',
+    responses: { 200: { description: 'The user.', schema } },
+    errors: [409],
+  };
 }
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {

@@ -43,6 +43,19 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     },
     hiddenFields: ['password'],
     requiresData: true,
+    describesAttributes: {
+      type: 'object',
+      properties: {
+        password: { type: 'string', description: 'Responses show a mask, or the hash to administrators.' },
+        ...(validation === undefined
+          ? {}
+          : {
+              validated: { type: 'boolean' },
+              'email-context': { type: 'object', additionalProperties: { type: 'string' } },
+            }),
+      },
+      required: ['password'],
+    },
     checkAttributes: (attributes, complain) => checkAttributes(attributes, complain, options),
     async prepareWrite(write) {
       validation?.requireAddress(write);

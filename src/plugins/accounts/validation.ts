@@ -8,6 +8,7 @@ import { SecurityStateFull } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { parseBody, parseEnvelope } from '../../engine/envelope.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
@@ -74,6 +75,7 @@ export class Validation {
         path: '/validate/{key}',
         parameters: { key: plainText },
         method: 'POST',
+        describe: describeValidation,
         handle: (scope) => this.#validate(scope),
       },
       {
@@ -82,6 +84,7 @@ export class Validation {
         path: '/reset-password',
         method: 'POST',
         consumes: ['application/json'],
+        describe: describeReset,
         handle: (scope) => this.#resetPassword(scope),
       },
     ];
@@ -186,6 +189,28 @@ export class Validation {
       text: fillTemplate(body, placeholders),
     });
   }
+}
+
+function describeValidation(): OperationDescription {
+  const properties = { id: { type: 'string' }, last_modified: { type: 'integer' } };
+  return {
+    summary: 'Confirms the address of an account by the key that was sent to it.',
+    responses: {
+      200: { description: 'The account.', schema: { type: 'object', properties, additionalProperties: true } },
+    },
+    errors: [409],
+  };
+}
+
+function describeReset(): OperationDescription {
+  const texts = { type: 'object', additionalProperties: { type: 'string' } };
+  const data = { type: 'object', properties: { 'email-context': texts }, additionalProperties: true };
+  return {
+    ...describeDocument('Sends a temporary password by e-mail.', 'The request is accepted.', {
+      message: { type: 'string' },
+    }),
+    body: { 'application/json': { type: 'object', properties: { data } } },
+  };
 }
 
 interface ResetRequest {

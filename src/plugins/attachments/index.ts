@@ -1,6 +1,8 @@
 // Attachments: a record may have a file, which is uploaded with it and goes with it.
 import type { JsonObject } from '../../base/json.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
+import { preconditionHeaders } from '../../engine/list-parameters.ts';
 import type { Session } from '../../engine/session.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { readVersion } from '../../settings/version.ts';
@@ -82,17 +84,60 @@ function attachmentEndpoint(parts: Attachments): Endpoint {
   const exposes = ['ETag', 'Last-Modified', 'Location'];
   return {
     name: 'attachment',
+    tag: 'attachments',
     path: '/buckets/{bucket_id}/collections/{collection_id}/records/{record_id}/attachment',
     isResource: false,
     operations: {
       POST: {
         id: 'create_attachment',
         exposes,
+        describe: describeUpload,
         receive: (arrival) => receiveUpload(parts, arrival),
         handle: (context) => upload(parts, context),
       },
-      DELETE: { id: 'delete_attachment', exposes, handle: (context) => removeAttachment(parts, context) },
+      DELETE: {
+        id: 'delete_attachment',
+        exposes,
+        describe: describeRemoval,
+        handle: (context) => removeAttachment(parts, context),
+      },
     },
+  };
+}
+
+function describeUpload(): OperationDescription {
+  const json = { type: 'string', description: 'JSON.' };
+  const form = {
+    type: 'object',
+    properties: { attachment: { type: 'string', format: 'binary' }, data: json, permissions: json },
+    required: ['attachment'],
+  };
+  const properties = {
+    filename: { type: 'string' },
+    location: { type: 'string' },
+    hash: { type: 'string' },
+    mimetype: { type: 'string' },
+    size: { type: 'integer' },
+  };
+  const schema = { type: 'object', properties, required: ['filename', 'location', 'hash', 'mimetype', 'size'] };
+  return {
+    summary: 'Stores a file and attaches it to the record, which is created if it does not exist.',
+    parameters: preconditionHeaders,
+    body: { 'multipart/form-data': form },
+    responses: {
+      200: { description: 'The file of the record, which existed.', schema },
+      201: { description: 'The file of the record, which the request created.', schema },
+    },
+    errors: [404, 409, 412],
+  };
+}
+
+function describeRemoval(): OperationDescription {
+  return {
+    summary: 'Removes the file from the record.',
+    parameters: preconditionHeaders,
+    responses: { 204: { description: 'The record has no file any more.' } },
+    errors: [404, 409, 412],
   };
 }
 

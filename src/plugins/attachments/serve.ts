@@ -6,6 +6,7 @@ import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
@@ -26,9 +27,24 @@ export function servingEndpoints(attachments: Attachments): readonly Endpoint[] 
 function urlEndpoint(attachments: Attachments, signer: UrlSigner): Endpoint {
   return {
     name: 'attachment-url',
+    tag: 'attachments',
     path: '/buckets/{bucket_id}/collections/{collection_id}/records/{record_id}/attachment/url',
     isResource: false,
-    operations: forReading('get_attachment_url', (context) => signUrl(attachments, signer, context)),
+    operations: forReading('get_attachment_url', {
+      handle: (context) => signUrl(attachments, signer, context),
+      describe: describeUrl,
+    }),
+  };
+}
+
+function describeUrl(): OperationDescription {
+  const summary = 'Returns an address of the file that needs no credentials for a while.';
+  return {
+    ...describeDocument(summary, 'The address and when it expires.', {
+      url: { type: 'string' },
+      expires: { type: 'integer', description: 'Milliseconds since 1970 UTC.' },
+    }),
+    errors: [404],
   };
 }
 
@@ -40,6 +56,7 @@ function fileEndpoint(attachments: Attachments): Endpoint {
     path: '/attachments/{*}',
     parameters: { '*': plainText },
     isResource: false,
+    isForBrowsers: true,
     operations: forReading('get_attachment_file', handle, exposes),
   };
 }

@@ -2,6 +2,7 @@
 // closely are told as one.
 import { formatEtag } from '../../core/objects/etag.ts';
 import type { Context } from '../../engine/context.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { newestOf } from './monitored.ts';
@@ -18,11 +19,19 @@ export function broadcastsEndpoint(service: ChangesService): Endpoint {
   };
   return {
     name: 'broadcasts',
+    tag: 'changes',
     path: '/__broadcasts__',
     isResource: false,
     ignoresCaller: true,
-    operations: forReading('get_broadcasts', handle),
+    operations: forReading('get_broadcasts', { handle, describe }),
   };
+}
+
+function describe(): OperationDescription {
+  return describeDocument('Returns the newest change of all monitored collections.', 'The timestamp.', {
+    broadcasts: { type: 'object', additionalProperties: { type: 'string' } },
+    code: { type: 'integer' },
+  });
 }
 
 async function announcedTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {

@@ -10,8 +10,10 @@ import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { isConfirmed, refusal, requireGranted } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
+import { queryParameter, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { expansionOfAnswer } from '../../http/request-memory.ts';
@@ -30,9 +32,35 @@ export function changesetEndpoint(service: ChangesService): Endpoint {
   const exposes = ['Last-Modified', resyncHeader, 'Cache-Control', 'Expires', 'Pragma'];
   return {
     name: 'collection-changeset',
+    tag: 'changes',
     path: '/buckets/{bucket_id}/collections/{collection_id}/changeset',
     isResource: true,
-    operations: forReading('get_changeset', { handle, requireAccess }, exposes),
+    operations: forReading('get_changeset', { handle, requireAccess, describe }, exposes),
+  };
+}
+
+function describe(): OperationDescription {
+  const object = { type: 'object', additionalProperties: true };
+  const properties = { metadata: object, timestamp: { type: 'integer' }, changes: { type: 'array', items: object } };
+  return {
+    summary: 'Returns the attributes of a collection and the changes of its records in one response.',
+    parameters: [
+      {
+        ...queryParameter('_expected', 'Timestamp that the caller expects. It distinguishes requests in caches.', {
+          type: 'string',
+        }),
+        isRequired: true,
+      },
+      ...listParameters.filter(({ name }) => name === '_since' || name === '_limit'),
+    ],
+    responses: {
+      200: {
+        description: 'The changes.',
+        schema: { type: 'object', properties, required: ['metadata', 'timestamp', 'changes'] },
+      },
+      307: { description: '`_since` is too old. The header `Location` leads to the whole changeset.' },
+    },
+    errors: [404, 409],
   };
 }
 

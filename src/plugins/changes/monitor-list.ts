@@ -5,8 +5,17 @@ import type { SortKey } from '../../core/query/ast.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
 import type { Context } from '../../engine/context.ts';
+import { queryParameter, type OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
+import {
+  aboutFilters,
+  listParameters,
+  pageHeaders,
+  preconditionHeaders,
+  timestampHeaders as timestamps,
+  totalHeaders,
+} from '../../engine/list-parameters.ts';
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preconditions.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
@@ -30,12 +39,69 @@ export function monitorListEndpoint(service: ChangesService): Endpoint {
   const exposes = ['Next-Page', 'Last-Modified', 'ETag', 'Cache-Control', 'Expires', 'Pragma', warningHeader];
   return {
     name: 'changes-plural',
+    tag: 'changes',
     path: '/buckets/monitor/collections/changes/records',
     isResource: true,
     operations: {
-      GET: { id: 'get_changes', exposes, handle },
-      HEAD: { id: 'head_changes', exposes: [...exposes, 'Total-Objects', 'Total-Records'], handle },
+      GET: { id: 'get_changes', exposes, describe: describeGet, handle },
+      HEAD: {
+        id: 'head_changes',
+        exposes: [...exposes, 'Total-Objects', 'Total-Records'],
+        describe: describeHead,
+        handle,
+      },
     },
+  };
+}
+
+const describedParameters = [
+  ...preconditionHeaders,
+  ...listParameters,
+  queryParameter('_expected', 'Timestamp that the caller was notified of. It distinguishes requests in caches.', {
+    type: 'string',
+  }),
+];
+const passed = { description: 'The notification is older than `_since`.' };
+
+function describeGet(): OperationDescription {
+  const entry = {
+    type: 'object',
+    properties: {
+      id: { type: 'string' },
+      last_modified: { type: 'integer' },
+      bucket: { type: 'string' },
+      collection: { type: 'string' },
+      host: { type: 'string' },
+    },
+    required: ['id', 'last_modified'],
+  };
+  const schema = {
+    type: 'object',
+    properties: { data: { type: 'array', items: entry } },
+    required: ['data'],
+  };
+  return {
+    summary: 'Returns the newest change of each monitored collection.',
+    details: aboutFilters,
+    parameters: describedParameters,
+    responses: {
+      200: { description: 'The changes.', schema, headers: [...timestamps, ...pageHeaders] },
+      204: passed,
+      307: { description: '`_since` is too old. The header `Location` leads to the whole list.' },
+    },
+    errors: [412],
+  };
+}
+
+function describeHead(): OperationDescription {
+  return {
+    summary: 'Counts the monitored collections.',
+    parameters: describedParameters,
+    responses: {
+      200: { description: 'The totals, in headers.', headers: [...timestamps, ...totalHeaders] },
+      204: passed,
+    },
+    errors: [412],
   };
 }
 

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { KindCount } from '../../contracts/storage.ts';
 import type { Context } from '../../engine/context.ts';
+import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { forReading } from '../../engine/endpoint.ts';
 import { definePlugin } from '../../http/plugin.ts';
@@ -26,12 +27,20 @@ export const counters = definePlugin({
           path: '/__counters__',
           isResource: false,
           ignoresCaller: true,
-          operations: forReading('get_counters', handle),
+          operations: forReading('get_counters', { handle, describe }),
         },
       ],
     };
   },
 });
+
+function describe(): OperationDescription {
+  const counts = { type: 'object', additionalProperties: { type: 'integer' } };
+  return describeDocument('Counts all objects and tombstones by kind.', 'The counts.', {
+    objects: counts,
+    tombstones: counts,
+  });
+}
 
 /** By kind; what there is none of is left out. */
 function amounts(counts: ReadonlyMap<string, KindCount>, what: keyof KindCount): JsonObject {

@@ -16,12 +16,17 @@ export const flush = definePlugin({
       endpoints: [
         {
           name: 'flush',
+          tag: 'flush',
           path: '/__flush__',
           isResource: false,
           isForOperators: true,
           operations: {
             POST: {
               id: 'create_flush',
+              describe: () => ({
+                summary: 'Deletes all data.',
+                responses: { 202: { description: 'The data is deleted.', schema: { type: 'object' } } },
+              }),
               async handle({ session, request }) {
                 const { storage, permission } = await session.writer();
                 await session.events.beforeFlush({ request }, session);

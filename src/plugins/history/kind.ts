@@ -29,6 +29,17 @@ export const historyKind: ResourceKind = {
     ],
     textFields: ['id', 'bucket_id', 'group_id', 'collection_id', 'record_id', 'target.data.id'],
   },
+  describesAttributes: {
+    type: 'object',
+    properties: {
+      uri: { type: 'string', description: 'Address of the object that changed.' },
+      resource_name: { type: 'string' },
+      action: { type: 'string', enum: ['create', 'update', 'delete'] },
+      date: { type: 'string' },
+      user_id: { type: ['string', 'null'] },
+      target: { type: 'object', additionalProperties: true, description: 'The object after the change.' },
+    },
+  },
   permissions: {
     names: ['read', 'write'],
     granted: {

@@ -3,6 +3,7 @@ import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts'
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
@@ -29,7 +30,22 @@ export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxByte
     path: '/buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}',
     parameters: { timestamp: instant },
     isResource: true,
-    operations: forReading('get_history_snapshot', { handle, requireAccess }, exposes),
+    operations: forReading('get_history_snapshot', { handle, requireAccess, describe }, exposes),
+  };
+}
+
+function describe(): OperationDescription {
+  const record = {
+    type: 'object',
+    properties: { id: { type: 'string' }, last_modified: { type: 'integer' } },
+    required: ['id', 'last_modified'],
+    additionalProperties: true,
+  };
+  const properties = { data: { type: 'array', items: record } };
+  return {
+    summary: 'Returns the records of a collection as they were at a moment.',
+    responses: { 200: { description: 'The records.', schema: { type: 'object', properties, required: ['data'] } } },
+    errors: [404, 413],
   };
 }
 

@@ -2,6 +2,7 @@
 // browser through the login of a provider.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
+import { queryParameter, type OperationDescription } from '../../engine/description.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
@@ -43,10 +44,10 @@ export const openid = definePlugin({
         },
       },
       endpoints: [
-        endpoint('openid-login', '/openid/{provider}/login', (context) =>
+        endpoint('openid-login', '/openid/{provider}/login', describeLogin, (context) =>
           handleLogin(options, context, requireProvider(context, providers)),
         ),
-        endpoint('openid-token', '/openid/{provider}/token', (context) =>
+        endpoint('openid-token', '/openid/{provider}/token', describeToken, (context) =>
           handleToken(options, context, requireProvider(context, providers)),
         ),
       ],
@@ -71,9 +72,51 @@ export const openid = definePlugin({
   },
 });
 
-function endpoint(name: string, path: string, handle: (context: Context) => Promise<ServiceResponse>): Endpoint {
-  const parameters = { provider: plainText };
-  return { name, path, parameters, isResource: false, ignoresCaller: true, operations: { GET: { id: name, handle } } };
+function endpoint(
+  name: string,
+  path: string,
+  describe: () => OperationDescription,
+  handle: (context: Context) => Promise<ServiceResponse>,
+): Endpoint {
+  const operations = { GET: { id: name, describe, handle } };
+  return {
+    name,
+    tag: 'openid',
+    path,
+    parameters: { provider: plainText },
+    isResource: false,
+    ignoresCaller: true,
+    operations,
+  };
+}
+
+const string = { type: 'string' };
+
+function describeLogin(): OperationDescription {
+  return {
+    summary: 'Redirects a browser to the login of a provider.',
+    parameters: [
+      { ...queryParameter('callback', 'Address that gets the token after the login.', string), isRequired: true },
+      {
+        ...queryParameter('scope', 'Scopes to request from the provider, separated by blanks.', string),
+        isRequired: true,
+      },
+      queryParameter('prompt', 'Value for the parameter `prompt` of the provider.', string),
+    ],
+    responses: { 307: { description: 'The header `Location` leads to the provider.' } },
+  };
+}
+
+function describeToken(): OperationDescription {
+  return {
+    summary: 'Exchanges the code of a provider for a token, and redirects the browser to the callback.',
+    parameters: [
+      { ...queryParameter('state', 'State of the login.', string), isRequired: true },
+      queryParameter('code', 'Code of the provider.', string),
+      queryParameter('error', 'Error of the provider.', string),
+    ],
+    responses: { 307: { description: 'The header `Location` leads to the callback, with the token in it.' } },
+  };
 }
 
 function describeProvider({ name, parameters, known }: Provider): JsonObject {

@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from '../../contracts/logger.ts';
+import type { OperationDescription } from '../../engine/description.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { forReading } from '../../engine/endpoint.ts';
 import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
@@ -71,15 +72,26 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
     endpoints: [
       {
         name: 'metrics',
+        tag: 'metrics',
         path: '/__metrics__',
         isResource: false,
         ignoresCaller: true,
         isForOperators: true,
-        operations: forReading('__metrics__', handle),
+        operations: forReading('__metrics__', { handle, describe }),
       },
     ],
     start: () => workers?.start(),
     stop: () => workers?.stop(),
+  };
+}
+
+function describe(): OperationDescription {
+  return {
+    summary: 'Returns metrics in the text format of Prometheus.',
+    responses: {
+      200: { description: 'The metrics.', mediaTypes: ['text/plain'] },
+      204: { description: 'The metrics could not be collected.' },
+    },
   };
 }
 

@@ -126,6 +126,11 @@ export const serviceSettings = {
     'File that /contribute.json answers with; the one that comes with the software unless set.',
     { default: undefined },
   ),
+  api_docs_enabled: setting(
+    flag(),
+    'Serves a page at /docs that shows the description of the API and sends requests from the browser.',
+    { default: true },
+  ),
   flush_endpoint_enabled: setting(
     flag(),
     'Serves POST /__flush__, by which anybody can delete everything. For development only.',
