@@ -10,7 +10,10 @@ async function start(
   settings: Readonly<Record<string, string>> = {},
   more: TestServiceOptions = {},
 ): Promise<TestService> {
-  const service = await startTestService({ ...more, settings: { includes: 'prometheus', ...settings } });
+  const service = await startTestService({
+    ...more,
+    settings: { includes: 'prometheus', project_name: 'svc', ...settings },
+  });
   onTestFinished(() => service.close());
   return service;
 }

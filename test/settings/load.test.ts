@@ -31,7 +31,7 @@ describe('The sources of settings', () => {
 
   test('say nothing when they give an empty text or number, so that the next one counts.', () => {
     const settings = loadIni('http_port = 1\nproject_name =', { environment: { SVC_HTTP_PORT: '' } });
-    expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'svc']);
+    expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'Coffer']);
   });
 
   // Proves S-184.

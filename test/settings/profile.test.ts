@@ -23,7 +23,7 @@ describe('Without configuration', () => {
       permission_backend: 'sqlite',
       sqlite_synchronous: 'FULL',
       'multiauth.policies': ['basicauth'],
-      includes: ['default_bucket'],
+      includes: ['default_bucket', 'history', 'admin'],
       bucket_create_principals: ['system.Authenticated'],
       flush_endpoint_enabled: false,
       host: '127.0.0.1',
@@ -96,7 +96,7 @@ describe('The configuration file that init writes', () => {
     expect(settings.values).toMatchObject({
       storage_backend: 'sqlite',
       cache_backend: 'memory',
-      includes: ['default_bucket'],
+      includes: ['default_bucket', 'history', 'admin'],
       host: '127.0.0.1',
       http_port: 8000,
       flush_endpoint_enabled: false,

@@ -11,6 +11,7 @@ import { digestList, digestMemberships, digestPermissions } from '../copy/digest
 import { CopyRefused, openPlace, type Place } from '../copy/places.ts';
 import { inUnit } from '../copy/units.ts';
 import { walkLists, walkPairs } from '../copy/walk.ts';
+import { keepFingerprints, readFingerprints } from '../secret-fingerprints.ts';
 import {
   checkExport,
   ExportRefused,
@@ -38,8 +39,13 @@ export function exportInto(path: string, settings: Settings, onProgress?: Progre
 }
 
 /** The same for stores that are open. */
-export function exportStores(stores: Stores, path: string, onProgress: Progress = () => {}): Promise<ExportSummary> {
-  const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString() };
+export async function exportStores(
+  stores: Stores,
+  path: string,
+  onProgress: Progress = () => {},
+): Promise<ExportSummary> {
+  const secrets = await readFingerprints(stores.storage.reader);
+  const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString(), secrets };
   return writeFile(path, (sink) => writeExport(stores, sink, { header, onProgress }));
 }
 
@@ -92,7 +98,7 @@ export async function importStores(
 
 async function importChecked(
   path: string,
-  { summary }: CheckedExport,
+  { header, summary }: CheckedExport,
   stores: OpenStores,
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
 ): Promise<ImportFileResult> {
@@ -119,6 +125,9 @@ async function importChecked(
     });
     for await (const lines of readLines(path)) await restoring.add(lines);
     await restoring.finish();
+    if (Object.keys(header.secrets).length > 0) {
+      await keepFingerprints(stores.storage, header.secrets, { replaces: true });
+    }
   }
   return { summary, differences: await compare(path, summary, stores, { verifies, onProgress }) };
 }

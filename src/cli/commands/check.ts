@@ -6,18 +6,20 @@ import type { Finding } from '../../app/check.ts';
 import { findConfigFile } from '../../settings/load.ts';
 import { SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, namedFile, type CommonOptions } from '../common.ts';
+import { loadDurable, loadWith, namedFile, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { complain, say } from '../terminal.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: true;
+  readonly acceptSecrets?: true;
 }
 
 const examples = `
 Reads the settings from where \`coffer start\` reads them and tells everything that is wrong with them at once; finds the
 plugins, policies and listeners; connects to the backends; tells which migrations are pending; and warns of settings that
-work but are risky. It changes nothing.
+work but are risky, and of secrets other than those that the data was written with. It changes nothing, except for
+--accept-secrets, which keeps fingerprints of the secrets in force with the data.
 
 Exit codes:
   ${exitCodes.done}  the service would start; there may be warnings
@@ -35,6 +37,7 @@ Examples:
 export function checkCommand(): Command {
   return new Command('check')
     .description('tell whether the service would start, and what is risky')
+    .option('--accept-secrets', 'first accept the secrets in force as those of the data, after a change on purpose')
     .option('--strict', `end with ${exitCodes.checkWarnings} when there are warnings`)
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
@@ -45,7 +48,17 @@ export function checkCommand(): Command {
     });
 }
 
+async function acceptSecrets(options: CheckOptions): Promise<void> {
+  const settings = loadDurable(options);
+  if (settings.get('readonly')) {
+    throw new Exit(exitCodes.failed, 'readonly is set: accept secrets with a configuration that may write');
+  }
+  await (await import('../../app/check.ts')).acceptSecrets(settings);
+  if (options.quiet !== true) say('ok       secrets: those in force are accepted as the secrets of the data');
+}
+
 async function check(options: CheckOptions): Promise<void> {
+  if (options.acceptSecrets === true) await acceptSecrets(options);
   const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
   const told = new Set<string>();
   const tell = ({ kind, text }: Finding): void => {
