@@ -59,6 +59,13 @@ describe('/__metrics__', () => {
     });
   });
 
+  it('It has the name of the software as prefix, unless the settings name the project or a prefix.', async () => {
+    const service = await startTestService({ settings: { includes: 'prometheus' } });
+    onTestFinished(() => service.close());
+    await service.request('GET', '/v1/');
+    expect((await scrape(service)).value('coffer_request_summary_total', { endpoint: 'hello' })).toBe(1);
+  });
+
   it('Nobody has both Prometheus and StatsD.', async () => {
     const settings = { includes: 'prometheus statsd', statsd_url: 'udp://127.0.0.1:8125' };
     await expect(startTestService({ settings })).rejects.toThrow('one of the two');
@@ -249,7 +256,7 @@ forEachBackend((backend) => {
   describe(`calls to ${backend.name}`, () => {
     let service: TestService;
     beforeAll(async () => {
-      const settings = { includes: 'prometheus default_bucket', pagination_token_signed: 'false' };
+      const settings = { includes: 'prometheus default_bucket', project_name: 'svc', pagination_token_signed: 'false' };
       service = await backend.start({ settings });
     });
     afterAll(() => service.close());
