@@ -179,17 +179,15 @@ interface StoreCheck {
 async function checkStore(what: string, { open, stores, settings, tell }: StoreCheck): Promise<boolean> {
   const seconds = settings.get('heartbeat_timeout_seconds');
   const startedAt = performance.now();
-  let isReady = true;
-  const look = async (): Promise<readonly Finding[]> => {
+  const look = async (): Promise<readonly [isReady: boolean, findings: readonly Finding[]]> => {
     const store = await open();
-    if (stores.has(store)) return [{ kind: 'ok', text: `${what}, as above` }];
+    if (stores.has(store)) return [true, [{ kind: 'ok', text: `${what}, as above` }]];
     stores.add(store);
     const lines = await store.initializeSchema({ dryRun: true });
-    isReady = lines.length === 0;
     const answered: Finding = { kind: 'ok', text: `${what} answers (${Math.ceil(performance.now() - startedAt)} ms)` };
     const isPending = store.needsMigration === true;
     const faults = (await store.checkIntegrity?.()) ?? [];
-    return [
+    const findings = [
       answered,
       ...faults.map((fault): Finding => ({ kind: 'problem', text: `${what} is damaged: ${fault}` })),
       ...lines.map((line): Finding =>
@@ -198,6 +196,7 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
           : { kind: 'ok', text: `${what}: the start will ${line}` },
       ),
     ];
+    return [lines.length === 0 && faults.length === 0, findings];
   };
   const tooLate = wait(seconds * 1000, 'late' as const, { ref: false });
   try {
@@ -206,8 +205,9 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
       tell({ kind: 'problem', text: `${what}: no answer within ${seconds} seconds` });
       return false;
     }
-    for (const finding of found) tell(finding);
-    return isReady && found.every(({ kind }) => kind === 'ok');
+    const [isReady, findings] = found;
+    for (const finding of findings) tell(finding);
+    return isReady;
   } catch (error) {
     tell({ kind: 'problem', text: `${what}: ${describeFailure(error)}` });
     return false;

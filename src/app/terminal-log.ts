@@ -28,7 +28,10 @@ function parseFields(line: string): Readonly<Record<string, unknown>> {
 
 /** Returns `GET /v1/buckets 200 18ms basicauth:…`, with what else matters in parentheses. */
 function formatRequest(fields: Readonly<Record<string, unknown>>): string {
-  const text = (name: string): string => neutralize(String(fields[name] ?? ''));
+  const text = (name: string): string => {
+    const value = fields[name];
+    return neutralize(typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  };
   const query = fields['querystring'] === undefined ? '' : `?${text('querystring')}`;
   const target = shorten(text('path') + query);
   const user = fields['uid'] === undefined ? '-' : text('uid');

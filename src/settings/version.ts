@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 export const softwareName = 'Coffer';
 
 /** Reserved by RFC 2606, so that no other site ever answers there. */
-const noHomepage = 'https://coffer.example/';
+const noHomepage = 'https://coffer-home.example/';
 
 /** Returns the version in package.json, `1.2.3`. */
 export function readVersion(): string {

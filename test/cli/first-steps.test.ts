@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadSettings } from '../../src/settings/load.ts';
 import { readVersion } from '../../src/settings/version.ts';
+import { postgresqlSettings } from '../support/backends.ts';
+import { cloneDatabase } from '../support/postgresql.ts';
 import { basic, run, start, workingFolder, type Place } from './process.ts';
 
 const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
@@ -62,6 +64,23 @@ describe.runIf(process.platform === 'linux')('On a terminal', () => {
     await fetch(`${url}buckets?_limit=1`);
     await terminal.shows(/^GET \/v1\/buckets\?_limit=1 401 \d+ms -$/m);
 
+    terminal.press('\u0003');
+    expect(await terminal.ended).toBe(0);
+  });
+
+  test('of several processes one shows the banner.', async () => {
+    const { url, drop } = await cloneDatabase();
+    onTestFinished(drop);
+    const cwd = workingFolder();
+    const settings = { ...postgresqlSettings(url), userid_hmac_secret: 'secret for tests', workers: '2' };
+    const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value.replaceAll('%', '%%')}`);
+    writeFileSync(join(cwd, 'coffer.ini'), ['[app:main]', ...lines, ''].join('\n'));
+    const terminal = openTerminal(['start', '--port', '0'], { cwd });
+    const text = await terminal.shows(/All workers listen/);
+    expect(text.match(/Stop +Ctrl\+C/g)).toHaveLength(1);
+    expect(text).toMatch(/Data +postgresql:/);
+    expect(text).toMatch(/Settings +coffer\.ini/);
+    expect(text.match(/Listening\b/g)).toHaveLength(1);
     terminal.press('\u0003');
     expect(await terminal.ended).toBe(0);
   });
