@@ -13,12 +13,14 @@ import type { Settings } from '../settings/settings.ts';
 import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState, type OpenBackends } from './backends.ts';
 import { describeExposedFiles } from './data-files.ts';
 import { Faults } from './faults.ts';
+import { withBackends } from './maintenance.ts';
 import { messageOf } from './modules.ts';
 import { Observation } from './observation.ts';
 import { Observers } from './observers.ts';
 import { gatherPlugins } from './plugins.ts';
 import { findRisks } from './risks.ts';
 import { assemble, familiesOf, tablesOf } from './service.ts';
+import { describeOtherSecrets, fingerprintsOf, keepFingerprints, readFingerprints } from './secret-fingerprints.ts';
 import { findTracing } from './tracing/environment.ts';
 import { describePrincipals, findUnknownPrincipals } from './unknown-principals.ts';
 
@@ -156,7 +158,8 @@ async function checkBackends(
     }
     const open = (): Promise<Store> =>
       kind === 'cache' ? opener.openCache(name) : opener.open(name, kind).then(({ database }) => database);
-    await checkStore(`${kind}: ${name}`, { name, open, stores, settings, tell });
+    const isReady = await checkStore(`${kind}: ${name}`, { name, open, stores, settings, tell });
+    if (isReady && kind === 'storage') await checkSecrets(opener, { name, settings, tell });
   }
   if (obstacles.length === 0 && options.maxObjects > 0) await checkPrincipals(opener, settings, report, options);
   // Without its database the security state has no place, and that was told.
@@ -200,6 +203,32 @@ async function checkPrincipals(
   }
 }
 
+/** Whether ids of users are still derived as those in the data were. */
+async function checkSecrets(
+  opener: BackendOpener,
+  { name, settings, tell }: Pick<StoreCheck, 'name' | 'settings' | 'tell'>,
+): Promise<void> {
+  try {
+    const { database, storage } = await opener.open(name, 'storage');
+    if (storage === undefined || !database.abilities.durable) return;
+    const kept = await readFingerprints(storage().reader);
+    for (const text of describeOtherSecrets(kept, settings)) tell({ kind: 'warning', text });
+  } catch (error) {
+    tell({ kind: 'problem', text: `storage: ${name}: ${describeFailure(error)}` });
+  }
+}
+
+/**
+ * Keeps fingerprints of the secrets in force with the data, in place of those that are kept.
+ *
+ * @throws Error when the storage cannot be used
+ */
+export async function acceptSecrets(settings: Settings): Promise<void> {
+  await withBackends(settings, ({ storage }) =>
+    keepFingerprints(storage, fingerprintsOf(settings), { replaces: true }),
+  );
+}
+
 /** The security state has tables, or a file, of its own. */
 async function checkSecurityState(opener: BackendOpener, check: Omit<StoreCheck, 'name' | 'open'>): Promise<void> {
   const { settings, tell } = check;
@@ -226,18 +255,19 @@ interface StoreCheck {
   readonly tell: (finding: Finding) => void;
 }
 
-async function checkStore(what: string, { open, stores, settings, tell }: StoreCheck): Promise<void> {
+/** Looks at a store and reports what it finds; returns whether the store can be used as it is. */
+async function checkStore(what: string, { open, stores, settings, tell }: StoreCheck): Promise<boolean> {
   const seconds = settings.get('heartbeat_timeout_seconds');
   const startedAt = performance.now();
-  const look = async (): Promise<readonly Finding[]> => {
+  const look = async (): Promise<readonly [isReady: boolean, findings: readonly Finding[]]> => {
     const store = await open();
-    if (stores.has(store)) return [{ kind: 'ok', text: `${what}, as above` }];
+    if (stores.has(store)) return [true, [{ kind: 'ok', text: `${what}, as above` }]];
     stores.add(store);
     const lines = await store.initializeSchema({ dryRun: true });
     const answered: Finding = { kind: 'ok', text: `${what} answers (${Math.ceil(performance.now() - startedAt)} ms)` };
     const isPending = store.needsMigration === true;
     const faults = (await store.checkIntegrity?.()) ?? [];
-    return [
+    const findings = [
       answered,
       ...faults.map((fault): Finding => ({ kind: 'problem', text: `${what} is damaged: ${fault}` })),
       ...lines.map((line): Finding =>
@@ -246,14 +276,21 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
           : { kind: 'ok', text: `${what}: the start will ${line}`, isReady: false },
       ),
     ];
+    return [lines.length === 0 && faults.length === 0, findings];
   };
   const tooLate = wait(seconds * 1000, 'late' as const, { ref: false });
   try {
     const found = await Promise.race([look(), tooLate]);
-    if (found === 'late') tell({ kind: 'problem', text: `${what}: no answer within ${seconds} seconds` });
-    else for (const finding of found) tell(finding);
+    if (found === 'late') {
+      tell({ kind: 'problem', text: `${what}: no answer within ${seconds} seconds` });
+      return false;
+    }
+    const [isReady, findings] = found;
+    for (const finding of findings) tell(finding);
+    return isReady;
   } catch (error) {
     tell({ kind: 'problem', text: `${what}: ${describeFailure(error)}` });
+    return false;
   }
 }
 

@@ -2,8 +2,8 @@
 // pipelines read them; on a terminal the lines are made for people.
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import { prettyFactory } from 'pino-pretty';
 import { LogOutput } from './log-output.ts';
+import { terminalFormat } from './terminal-log.ts';
 
 export interface LoggerSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -33,8 +33,8 @@ const redacted = [
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
-  if (destination !== undefined) return pino(options, isPretty ? prettyStream(destination) : destination);
-  if (isPretty) return pino(options, prettyStream(openTerminal()));
+  if (destination !== undefined) return pino(options, isPretty ? prettyStream(destination, settings) : destination);
+  if (isPretty) return pino(options, prettyStream(openTerminal(), settings));
   const output = new LogOutput(standardOutput, (lost) => {
     logger.warn(lost, 'Lines of the log were lost');
   });
@@ -65,9 +65,14 @@ function prettyOptions({ level, name, showsPid = false }: LoggerSettings): Logge
   return { level, name, base: showsPid ? { pid: process.pid } : null, redact: redacted };
 }
 
-function prettyStream(output: DestinationStream): DestinationStream {
-  const format = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss', ignore: 'name' });
-  return { write: (line) => output.write(format(line)) };
+function prettyStream(output: DestinationStream, { level }: LoggerSettings): DestinationStream {
+  const format = terminalFormat({ colorize: process.stdout.isTTY, showsDetails: level === 'debug' });
+  return {
+    write(line) {
+      const text = format(line);
+      if (text !== '') output.write(text);
+    },
+  };
 }
 
 // Syslog severities, which MozLog counts with.

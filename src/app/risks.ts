@@ -9,6 +9,7 @@ export function findRisks(settings: Settings): readonly string[] {
     ...findExposure(settings),
     ...ofNetwork(settings),
     ...ofSecrets(settings),
+    ...findVolatility(settings),
     ...ofData(settings),
     ...ofAccess(settings),
   ];
@@ -29,7 +30,18 @@ export function findExposure(settings: Settings): readonly string[] {
   ];
 }
 
-function takesAnyPassword(settings: Settings): boolean {
+/** Returns a sentence when objects or permissions are kept in memory. The start logs it as well. */
+export function findVolatility(settings: Settings): readonly string[] {
+  const names = (['storage_backend', 'permission_backend'] as const).filter((key) => settings.get(key) === 'memory');
+  if (names.length === 0) return [];
+  const verb = names.length === 1 ? 'is' : 'are';
+  return [
+    `${names.join(' and ')} ${verb} memory, the default of a configuration file: all data in memory is lost when the service stops. Use sqlite, postgresql or redis.`,
+  ];
+}
+
+/** Whether Basic authentication is on, where each pair of name and password is a user. */
+export function takesAnyPassword(settings: Settings): boolean {
   return settings.get('multiauth.policies').some((name) => {
     const use = settings.lookup(`multiauth.policy.${name}.use`) ?? name;
     return policyClass(use) === 'BasicAuthAuthenticationPolicy';
@@ -96,16 +108,10 @@ function ofSecrets(settings: Settings): readonly string[] {
 }
 
 function ofData(settings: Settings): readonly string[] {
-  const risks = (['storage', 'permission'] as const)
-    .filter((kind) => settings.get(`${kind}_backend`) === 'memory')
-    .map(
-      (kind) => `${kind}_backend is memory: everything in it is gone when the service stops. Use sqlite or postgresql.`,
-    );
   const usesSqlite = settings.get('storage_backend') === 'sqlite' || settings.get('permission_backend') === 'sqlite';
-  if (usesSqlite && settings.get('sqlite_synchronous') === 'OFF') {
-    risks.push('sqlite_synchronous is OFF: a loss of power may destroy the file. Use FULL.');
-  }
-  return risks;
+  return usesSqlite && settings.get('sqlite_synchronous') === 'OFF'
+    ? ['sqlite_synchronous is OFF: a loss of power may destroy the file. Use FULL.']
+    : [];
 }
 
 function ofAccess(settings: Settings): readonly string[] {

@@ -36,8 +36,9 @@ import { openObservation, type Observation } from './observation.ts';
 import { createPolicies } from './policies.ts';
 import { gatherPlugins, setUpPlugins } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
-import { findExposure } from './risks.ts';
+import { findExposure, findVolatility } from './risks.ts';
 import { prepareSchemas } from './schemas.ts';
+import { compareSecrets } from './secret-fingerprints.ts';
 import { createServers, publicEndpoints, type Servers } from './servers.ts';
 import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
 import { untilReachable, type Patience } from './waiting.ts';
@@ -78,10 +79,12 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await requirePlugins(settings, options.plugins ?? []);
-  for (const warning of [...findExposure(settings), ...(await protectDataFiles(settings))]) logger.warn(warning);
+  const risks = [...findExposure(settings), ...findVolatility(settings), ...(await protectDataFiles(settings))];
+  for (const warning of risks) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
+    await compareSecrets(backends.storage, settings, logger);
     const observation = await openObservation(settings, logger, plugins);
     const core = { ...options, clock };
     return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
@@ -258,6 +261,7 @@ export async function assemble(
     place: { pathPrefix, versionPrefix },
     readonly: settings.get('readonly'),
     unversionedPaths: unversionedPaths(pathPrefix),
+    frontPage: parts.find(({ frontPage }) => frontPage !== undefined)?.frontPage,
     transportSecurity: hstsSeconds > 0 ? `max-age=${hstsSeconds}` : undefined,
   };
   const running = {

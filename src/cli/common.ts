@@ -1,10 +1,12 @@
 // What all commands share: the options that name the configuration and the weight of the log, and loading settings.
 import process from 'node:process';
 import type { Command } from 'commander';
+import type { Purpose } from '../settings/checks.ts';
 import { examineSettings, findConfigName, loadSettings, type Examined, type LoadOptions } from '../settings/load.ts';
 import { completeCommand } from '../settings/migrate-command.ts';
 import { SettingsError, withoutRepetitions } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
+import { Exit, exitCodes } from './exit-codes.ts';
 
 export interface CommonOptions {
   readonly config?: string;
@@ -89,4 +91,32 @@ function loadOptions(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return { configFile: namedFile(options), overrides: Object.fromEntries(given), ...more };
+}
+
+/**
+ * Returns the settings from all sources, for a command that reads or writes stored data.
+ *
+ * @throws SettingsError
+ * @throws Exit as `requireDurable` does
+ */
+export function loadDurable(options: CommonOptions, purpose: Purpose = 'backends'): Settings {
+  return requireDurable(loadWith(options, {}, { purpose }));
+}
+
+/**
+ * Returns the settings, which must keep objects and permissions outside of this process.
+ *
+ * @throws Exit when they are in memory: the command would work on empty stores of its own, which end with it
+ */
+export function requireDurable(settings: Settings): Settings {
+  const volatile = (['storage_backend', 'permission_backend'] as const).filter((key) => settings.get(key) === 'memory');
+  if (volatile.length === 0) return settings;
+  const names = volatile.join(' and ');
+  const where = settings.file === null ? 'the settings' : settings.file.name;
+  throw new Exit(
+    exitCodes.failed,
+    `nothing was done: ${names} of ${where} ${volatile.length === 1 ? 'is' : 'are'} memory, the default of a ` +
+      'configuration file. Such data belongs to one process: this command cannot reach that of a running service, and ' +
+      'what it stores would be lost when it ends. Set storage_backend and permission_backend to sqlite, postgresql or redis.',
+  );
 }

@@ -3,6 +3,7 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../app/service.ts';
 import type { Settings } from '../settings/settings.ts';
+import { formatBanner, wantsBanner } from './banner.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 
 /** Why to stop, and how. */
@@ -15,6 +16,8 @@ export interface Order {
 
 /** What a process is besides a server, and by that whom it obeys. */
 export interface Role {
+  /** Whether it shows people at a terminal where the service is; of several processes one does. */
+  readonly showsBanner: boolean;
   /** Whether there are several processes, so that log lines tell them apart. */
   readonly isOneOfMany: boolean;
   /** Resolves when it shall stop; further orders may call the function. */
@@ -52,8 +55,16 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
     return;
   }
   const url = await listen(service);
-  logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
-  if (service.adminUrl !== undefined) logger.info({ url: service.adminUrl }, 'Listening for those who run the service');
+  if (role.showsBanner && wantsBanner(settings)) {
+    const { describePlace } = await import('../app/copy/places.ts');
+    process.stdout.write(
+      formatBanner({ settings, url, adminUrl: service.adminUrl, places: describePlace({ settings }) }),
+    );
+  } else {
+    logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
+    if (service.adminUrl !== undefined)
+      logger.info({ url: service.adminUrl }, 'Listening for those who run the service');
+  }
   role.noteListening(url);
   const order = await told;
   logger.info({ signal: order.reason }, 'Stopping');
@@ -107,6 +118,7 @@ async function closeWithin(service: Service, seconds: number, { lingerMs }: Orde
 
 /** A process that serves alone obeys signals: the first to stop, the second to stop at once. */
 export const alone: Role = {
+  showsBanner: true,
   isOneOfMany: false,
   waitForOrder(stopAtOnce) {
     return new Promise((resolve) => {

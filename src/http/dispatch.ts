@@ -17,12 +17,13 @@ import { requireIntent } from './forgery.ts';
 import type { Identities } from './identity.ts';
 import { AnsweredRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
-import { requireUsableTypes } from './negotiation.ts';
+import { namesHtml, requireUsableTypes } from './negotiation.ts';
 import type { Announcements } from './announcements.ts';
 import type { Route, Router } from './router.ts';
 import {
   locate,
   parseTarget,
+  redirectTo,
   withoutPrefixes,
   withoutTrailingSlash,
   type Place,
@@ -53,6 +54,8 @@ export interface DispatchOptions {
   readonly readonly: boolean;
   /** Paths served without version prefix too, for load balancers that follow no redirect. */
   readonly unversionedPaths: ReadonlySet<string>;
+  /** Path below the version prefix to which browsers are redirected from the root of the site; `undefined`: to none. */
+  readonly frontPage: string | undefined;
   /** `Strict-Transport-Security` of answers to requests that came over TLS; `undefined`: none. */
   readonly transportSecurity: string | undefined;
 }
@@ -61,9 +64,13 @@ const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
+  /** Where the router serves it: what is for operators alone is not served to everybody. */
+  readonly #frontPage: string | undefined;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    const { frontPage, router } = options;
+    this.#frontPage = frontPage === undefined || router.find(frontPage) === undefined ? undefined : frontPage;
   }
 
   /**
@@ -111,6 +118,10 @@ export class Dispatcher {
 
   #find(request: ServiceRequest, target: Target): Found | Nowhere | { readonly redirect: ServiceResponse } {
     const { router, place, redirects, unversionedPaths, readonly } = this.#options;
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    if (this.#frontPage !== undefined && isReading && target.path === `${place.pathPrefix}/`) {
+      return { redirect: this.#leaveRoot(request, target, this.#frontPage) };
+    }
     const isUnversioned = unversionedPaths.has(target.path);
     // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
     const located =
@@ -126,6 +137,17 @@ export class Dispatcher {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: safeMethods.join(', ') } });
     }
     return { below: located.below };
+  }
+
+  /** Redirects browsers to the front page. Other clients get what the protocol says about paths without a version. */
+  #leaveRoot(request: ServiceRequest, target: Target, frontPage: string): ServiceResponse {
+    const { place, redirects } = this.#options;
+    const located = namesHtml(request.headers['accept'])
+      ? { redirect: redirectTo(`${request.origin}${place.versionPrefix}${frontPage}`, -1) }
+      : locate(target, place, request.origin, redirects);
+    if (!('redirect' in located)) throw new ServiceError('unknownPath');
+    const { status, headers, body } = located.redirect;
+    return { status, headers: { ...headers, Vary: 'Accept' }, body };
   }
 
   #requireAllowed(request: ServiceRequest, endpoint: Endpoint, operation: Operation | undefined): asserts operation {

@@ -51,6 +51,15 @@ export function acceptsJson(accept: string | undefined): boolean {
   return quality > 0;
 }
 
+/** Whether the header names HTML itself, as that of a browser does which opens a page. */
+export function namesHtml(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.toLowerCase().includes('text/html')) return false;
+  return accept.split(',').some((part) => {
+    const [range = '', ...parameters] = part.split(';');
+    return range.trim().toLowerCase() === 'text/html' && qualityOf(parameters) > 0;
+  });
+}
+
 function qualityOf(parameters: readonly string[]): number {
   for (const parameter of parameters) {
     const [name = '', value = ''] = parameter.split('=');

@@ -89,6 +89,11 @@ export interface PluginParts {
   readonly listeners?: Readonly<Record<string, ListenerFactory>>;
   /** Is told of everything that happens. Calls to backends are measured only when the plugin `observes`. */
   readonly observer?: Observer;
+  /**
+   * Path below the version prefix, such as `/admin/`, to which browsers are redirected from the root of the site. Of several
+   * plugins the first counts.
+   */
+  readonly frontPage?: string;
   /** Switches `GET /permissions` on. */
   readonly showsPermissions?: boolean;
   /** Added to the heartbeat, by name. */

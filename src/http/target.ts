@@ -156,7 +156,8 @@ export function withoutSlashesAtEnd(path: string): string {
   }
 }
 
-function redirectTo(location: string, ttlSeconds: number): ServiceResponse {
+/** Redirects to an absolute address; `ttlSeconds` as in `cacheHeaders`. */
+export function redirectTo(location: string, ttlSeconds: number): ServiceResponse {
   const headers = { Location: encodeLocation(location), 'Content-Type': 'text/plain', ...cacheHeaders(ttlSeconds) };
   return { status: 307, headers, body: `This has moved to ${headers.Location}\n` };
 }

@@ -11,13 +11,13 @@ export const dataFolder = 'data';
 
 const secretFile = 'secret';
 
-/** The profile without its secret; also the active part of the file that `coffer init` writes. */
+/** The profile without its secret; also what the file of `coffer init` begins with. */
 export const profileValues: Readonly<Record<string, string>> = {
   storage_backend: 'sqlite',
   permission_backend: 'sqlite',
   cache_backend: 'memory',
   'multiauth.policies': 'basicauth',
-  includes: 'default_bucket',
+  includes: 'default_bucket history admin',
   bucket_create_principals: 'system.Authenticated',
   flush_endpoint_enabled: 'false',
   host: '127.0.0.1',
@@ -46,6 +46,16 @@ export function profileLayer(cwd: string, { keepsSecret = true }: { readonly kee
   };
 }
 
+/**
+ * Returns the secret that starts without configuration have kept in the working folder; `undefined`: there is none.
+ *
+ * @throws SettingsError when it cannot be read
+ */
+export function findKeptSecret(cwd: string): string | undefined {
+  const path = resolve(cwd, dataFolder, secretFile);
+  return readingSecret(path, () => readSecret(path));
+}
+
 /** A new secret of 32 random bytes. */
 export function generateSecret(): string {
   return randomBytes(32).toString('base64url');
@@ -58,8 +68,12 @@ export function generateSecret(): string {
  */
 export function readOrCreateSecret(folder: string): string {
   const path = resolve(folder, secretFile);
+  return readingSecret(path, () => readSecret(path) ?? createSecret(folder, path));
+}
+
+function readingSecret<T>(path: string, read: () => T): T {
   try {
-    return readSecret(path) ?? createSecret(folder, path);
+    return read();
   } catch (error) {
     if (error instanceof SettingsError) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

@@ -1,10 +1,13 @@
-// The text of a new configuration file: what a service needs is set, everything else is there as a comment with its
-// default. It comes from the table, so it cannot fall behind.
-import { formatValue, type Setting, type SettingsTable } from './definition.ts';
+// The text of a new configuration file: the settings that people change, each with its sentence from the table, and the
+// plugins. The reference of settings holds everything else.
+import { formatValue, type SettingsTable } from './definition.ts';
 import { isLoopback } from './loopback.ts';
 import { defaultMemcachedHosts } from './memcached-hosts.ts';
+import { pluginSentences } from './plugin-sentences.ts';
 import { generateSecret, profileValues } from './profile.ts';
-import { coreSettings } from './table.ts';
+import { defaultSqliteFile } from './sqlite-file.ts';
+import { coreSettings, type CoreTable } from './table.ts';
+import { readHomepage } from './version.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
@@ -12,36 +15,72 @@ export interface TemplateChoices {
   readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis' | 'memcached';
   readonly host: string;
   readonly port: number;
+  /** Secret that user ids of existing data were derived with; absent: the file gets new secrets. */
+  readonly secret?: string | undefined;
 }
 
-/** A configuration file with new secrets. */
+interface Section {
+  readonly title: string;
+  readonly keys: readonly (keyof CoreTable)[];
+}
+
+const sections: readonly Section[] = [
+  { title: 'Address', keys: ['host', 'http_port', 'allowed_hosts', 'cors_origins', 'http_scheme', 'http_host'] },
+  {
+    title: 'Data',
+    keys: [
+      'storage_backend',
+      'permission_backend',
+      'cache_backend',
+      'storage_url',
+      'permission_url',
+      'cache_url',
+      'cache_hosts',
+      'workers',
+    ],
+  },
+  {
+    title: 'Users',
+    keys: ['userid_hmac_secret', 'default_bucket_hmac_secret', 'multiauth.policies', 'bucket_create_principals'],
+  },
+  {
+    title: 'Service',
+    keys: ['project_name', 'readonly', 'paginate_by', 'experimental_collection_schema_validation', 'log_level'],
+  },
+];
+
+/** Returns a configuration file in which the backends are named and the secrets are set. */
 export function formatTemplate(choices: TemplateChoices): string {
   const active = activeValues(choices);
+  const format = formatWith(choices.format);
   const lines = [
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
-    '# Lines that are commented out show the defaults. Environment variables such as SVC_READONLY go before this file.',
     '# This file holds secrets: keep it readable for the service only.',
+    '#',
+    '# Lines that are commented out show defaults. The reference describes these and all other settings:',
+    `# docs/reference/settings.md, ${readHomepage()}`,
+    '# Environment variables stand above this file: readonly is SVC_READONLY there.',
     '',
     choices.format === 'ini' ? '[app:main]' : '[coffer]',
   ];
-  let section = '';
-  for (const [key, row] of Object.entries(coreSettings satisfies SettingsTable)) {
-    if (row.section !== section) {
-      section = row.section;
-      lines.push('', `# ---- ${section} ----`);
+  for (const { title, keys } of sections) {
+    lines.push('', `# ---- ${title} ----`);
+    for (const key of keys) {
+      const given = active.get(key);
+      if (given === undefined && isUseless(key, choices)) continue;
+      lines.push(
+        '',
+        ...wrap(sentenceOf(key)),
+        given === undefined ? `# ${format(key, defaultOf(key))}` : format(key, given),
+      );
     }
-    lines.push(
-      '',
-      ...wrap(row.sentence),
-      `# Takes ${row.reader.form}.`,
-      formatSetting(key, row, active, choices.format),
-    );
   }
+  lines.push('', '# ---- Plugins ----', '', ...describePlugins(), format('includes', active.get('includes') ?? ''));
   return `${lines.join('\n')}\n`;
 }
 
-function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): ReadonlyMap<string, string> {
-  // Other machines use names that nobody knows yet.
+function activeValues({ backend, cacheBackend, host, port, secret }: TemplateChoices): ReadonlyMap<string, string> {
+  // The names that other machines use are not known yet.
   const isOpen = !isLoopback(host);
   const values = Object.entries(profileValues).filter(
     ([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'),
@@ -53,37 +92,62 @@ function activeValues({ backend, cacheBackend, host, port }: TemplateChoices): R
     ['cache_backend', cacheBackend],
     ['host', host],
     ['http_port', String(port)],
-    ['userid_hmac_secret', generateSecret()],
-    ['default_bucket_hmac_secret', generateSecret()],
+    ['userid_hmac_secret', secret ?? generateSecret()],
+    // Data that is there has ids of personal buckets that were derived with the other secret.
+    ...(secret === undefined ? [['default_bucket_hmac_secret', generateSecret()] as const] : []),
     ...databaseUrls(backend, cacheBackend),
     ...(cacheBackend === 'memcached' ? [['cache_hosts', defaultMemcachedHosts.join(' ')] as const] : []),
   ]);
 }
 
-/** Where a database has to be named, an example of what it looks like. */
+/** Returns the places of the data: examples where a server has to be named. */
 function databaseUrls(backend: string, cacheBackend: string): readonly (readonly [key: string, value: string])[] {
-  const example = 'postgresql://coffer:password@localhost:5432/coffer';
-  const kinds = backend === 'postgresql' ? ['storage', 'permission'] : [];
-  if (cacheBackend === 'postgresql') kinds.push('cache');
-  return kinds.map((kind) => [`${kind}_url`, example] as const);
+  const places: Readonly<Record<string, string>> = {
+    sqlite: defaultSqliteFile,
+    postgresql: 'postgresql://coffer:password@localhost:5432/coffer',
+    redis: 'redis://127.0.0.1:6379/0',
+  };
+  const kinds = [
+    ['storage_url', backend],
+    ['permission_url', backend],
+    ['cache_url', cacheBackend],
+  ] as const;
+  return kinds.flatMap(([key, name]) => (places[name] === undefined ? [] : [[key, places[name]] as const]));
 }
 
-function formatSetting(
-  key: string,
-  row: Setting<unknown>,
-  active: ReadonlyMap<string, string>,
-  format: 'ini' | 'toml',
-): string {
-  const given = active.get(key);
-  const mark = given === undefined ? '# ' : '';
-  const isVersion = key === 'project_version';
-  const value = isVersion ? '' : (given ?? formatValue(row.default));
-  if (format === 'ini') return `${mark}${key} = ${value.replaceAll('%', '%%')}`.trimEnd();
-  const isBare = /^(?:true|false|-?\d+)$/.test(value);
-  return `${mark}${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} = ${isBare ? value : JSON.stringify(value)}`;
+/** Whether a setting that is not set would mean nothing in this file. */
+function isUseless(key: keyof CoreTable, { backend, cacheBackend }: TemplateChoices): boolean {
+  if (key === 'cache_hosts' || key === 'cache_url' || key === 'storage_url' || key === 'permission_url') return true;
+  const isShared = (name: string): boolean => name === 'postgresql' || name === 'redis';
+  return key === 'workers' && !(isShared(backend) && (isShared(cacheBackend) || cacheBackend === 'memcached'));
 }
 
-/** The sentence as comment lines of no more than 100 characters. */
+function sentenceOf(key: keyof CoreTable): string {
+  return (coreSettings satisfies SettingsTable)[key].sentence;
+}
+
+function defaultOf(key: keyof CoreTable): string {
+  return formatValue(coreSettings[key].default);
+}
+
+function describePlugins(): readonly string[] {
+  const width = Math.max(...Object.keys(pluginSentences).map((name) => name.length));
+  return [
+    '# Plugins, in the order in which they are loaded. Available:',
+    ...Object.entries(pluginSentences).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
+  ];
+}
+
+/** Returns what writes a setting as a line of a file. */
+function formatWith(format: TemplateChoices['format']): (key: string, value: string) => string {
+  if (format === 'ini') return (key, value) => `${key} = ${value.replaceAll('%', '%%')}`.trimEnd();
+  return (key, value) => {
+    const isBare = /^(?:true|false|-?\d+)$/.test(value);
+    return `${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} = ${isBare ? value : JSON.stringify(value)}`;
+  };
+}
+
+/** Returns the sentence as comment lines of no more than 100 characters. */
 function wrap(sentence: string): readonly string[] {
   const lines: string[] = [];
   let line = '#';

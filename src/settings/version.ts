@@ -1,9 +1,25 @@
-// The version of this software, read from the one place that states it.
+// What the package's own description says about this software: the one place that states its version and home page.
 import { readFileSync } from 'node:fs';
 
-/** The version in the package's own description, `1.2.3`. */
+/** Name of this software, where a deployment has none of its own. */
+export const softwareName = 'Coffer';
+
+/** Reserved by RFC 2606, so that no other site ever answers there. */
+const noHomepage = 'https://coffer-home.example/';
+
+/** Returns the version in package.json, `1.2.3`. */
 export function readVersion(): string {
+  return readDescription('version') ?? '0.0.0';
+}
+
+/** Returns the address of the project's documentation: `homepage` in package.json. */
+export function readHomepage(): string {
+  return readDescription('homepage') ?? noHomepage;
+}
+
+function readDescription(key: string): string | undefined {
   const description: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  const isKnown = typeof description === 'object' && description !== null && 'version' in description;
-  return isKnown && typeof description.version === 'string' ? description.version : '0.0.0';
+  if (typeof description !== 'object' || description === null) return undefined;
+  const value: unknown = Object.entries(description).find(([name]) => name === key)?.[1];
+  return typeof value === 'string' ? value : undefined;
 }

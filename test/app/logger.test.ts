@@ -1,5 +1,5 @@
 // What log lines look like, and what never stands in them.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLogger, type LoggerSettings } from '../../src/app/logger.ts';
 
 function linesOf(settings: Partial<LoggerSettings>, use: (logger: ReturnType<typeof createLogger>) => void): string[] {
@@ -59,6 +59,46 @@ test.each(['json', 'pretty'] as const)(
     expect(text).not.toContain(secret);
   },
 );
+
+describe('On a terminal a request is one line', () => {
+  const request = { method: 'GET', path: '/v1/buckets', code: 200, errno: 0, t: 18, rid: 'abc', agent: 'x' };
+  const linesFor = (fields: object, settings: Partial<LoggerSettings> = {}): string[] =>
+    linesOf({ format: 'pretty', ...settings }, (logger) => logger.info(fields, 'request.summary'));
+
+  test('that says what was asked, how it was answered, and who asked.', () => {
+    expect(linesFor(request)).toEqual(['GET /v1/buckets 200 18ms -\n']);
+    expect(linesFor({ ...request, querystring: '_sort=a', uid: 'basicauth:12' })).toEqual([
+      'GET /v1/buckets?_sort=a 200 18ms basicauth:12\n',
+    ]);
+  });
+
+  test('that counts the entries of a batch and names the process where there are several.', () => {
+    expect(linesFor({ ...request, batch_size: 3 }, { showsPid: true })).toEqual([
+      `GET /v1/buckets 200 18ms - (3 requests, process ${process.pid})\n`,
+    ]);
+  });
+
+  test('without characters that steer a terminal or hide text on it.', () => {
+    const [line] = linesFor({ ...request, path: '/v1/\u001B[2J\u009B\u202E', uid: 'openid:a\nGET /' });
+    expect(line).toBe('GET /v1/\\u{1b}[2J\\u{9b}\\u{202e} 200 18ms openid:a\\u{a}GET /\n');
+  });
+
+  test('of a bounded length.', () => {
+    expect(linesFor({ ...request, path: `/v1/${'x'.repeat(5000)}` })[0]).toHaveLength(
+      300 + 'GET … 200 18ms -\n'.length,
+    );
+  });
+
+  test('and what repeats it is shown at the level debug alone.', () => {
+    const use = (logger: ReturnType<typeof createLogger>): void => {
+      logger.info(request, 'subrequest.summary');
+      logger.info({ perm: 'read' }, 'Permission refused');
+      logger.info('Stopping');
+    };
+    expect(linesOf({ format: 'pretty' }, use)).toEqual([expect.stringContaining('Stopping')]);
+    expect(linesOf({ format: 'pretty', level: 'debug' }, use)).toHaveLength(3);
+  });
+});
 
 test('Readable lines hold the sentence and the fields.', () => {
   const text = linesOf({ format: 'pretty' }, (logger) => logger.warn({ setting: 'eos' }, 'Take care')).join('');

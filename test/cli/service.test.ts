@@ -186,7 +186,7 @@ describe('The maintenance commands', () => {
     rmSync(join(cwd, 'data'), { recursive: true });
     cpSync(join(cwd, 'backup'), join(cwd, 'data'), { recursive: true });
     const { code, out } = await run(['resync'], { cwd });
-    expect([code, out]).toEqual([0, 'Clients of 4 lists are told to synchronise anew.\n']);
+    expect([code, out]).toEqual([0, 'Clients of 5 lists are told to synchronise anew.\n']);
     await serve(async (url) => {
       const told = await follow(url, seen);
       expect([told.status, await told.json()]).toEqual([200, { data: [] }]);

@@ -4,7 +4,7 @@ import { Narrator } from '../../examples/tour/narrator.mjs';
 import { startServer } from '../../examples/tour/server.mjs';
 import { prepare, takeTour } from '../../examples/tour/tour.mjs';
 
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 const quiet = { created: 0, updated: 0, deleted: 0, published: 0, conflicts: 0, resolved: 0, errors: 0 };
 const ok = { ...quiet, ok: true };
 

@@ -1,5 +1,5 @@
-// S27: what a service does that nobody has set up. It is closed: nothing can be emptied, measured, administered or seen by
-// strangers, nothing has a password that somebody could know, and nothing listens to the network.
+// S27: what a service does that nobody has set up. It is closed: nothing can be emptied, measured or seen by strangers,
+// the console shows a user what the API shows, nothing has a password that somebody could know, and nothing listens to the network.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,14 +66,11 @@ describe('A service that nobody has set up (S27)', () => {
     expect(() => settingsOf({})).toThrow('userid_hmac_secret');
   });
 
-  it('can be neither emptied nor measured nor administered, and creates no accounts.', async () => {
+  it('can be neither emptied nor measured, and creates no accounts.', async () => {
     for (const user of [undefined, 'ann', 'admin', 'root']) {
       expect(await statusOf('POST', '/v1/__flush__', user)).toBe(404);
       expect(await statusOf('GET', '/v1/__metrics__', user)).toBe(404);
-      expect(await statusOf('GET', '/v1/admin/', user)).toBe(307);
-      expect(await statusOf('GET', '/v1/admin', user)).toBe(404);
       expect(await statusOf('POST', '/v1/accounts', user)).toBe(404);
-      expect(await statusOf('GET', '/v1/permissions', user)).toBe(404);
       expect(await statusOf('DELETE', '/v1/__user_data__/ann', user)).not.toBe(200);
     }
   });
@@ -97,6 +94,26 @@ describe('A service that nobody has set up (S27)', () => {
     expect(await statusOf('GET', '/v1/buckets')).toBe(401);
     const { body } = await ask('GET', '/v1/buckets', 'bob');
     expect(body).toBe('{"data":[]}');
+  });
+
+  it('serves a console that is the same file for everybody, and lists permissions of the caller alone.', async () => {
+    expect((await ask('PUT', '/v1/buckets/ann-s', 'ann', { data: { a: 1 } })).status).toBe(201);
+    const pages = await Promise.all([undefined, 'ann', 'bob'].map((user) => ask('GET', '/v1/admin/', user)));
+    expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const policies = pages.map(({ headers }) => headers['Content-Security-Policy']);
+    expect(policies).toEqual([policies[0], policies[0], policies[0]]);
+    expect(policies[0]).toContain("default-src 'none'");
+    for (const user of [undefined, 'bob']) {
+      const { body } = await ask('GET', '/v1/permissions', user);
+      expect(body).not.toContain('ann-s');
+      expect(body).not.toContain('hers');
+    }
+    for (const [user, status] of [
+      [undefined, 401],
+      ['bob', 403],
+    ] as const) {
+      expect(await statusOf('GET', '/v1/buckets/ann-s/history', user)).toBe(status);
+    }
   });
 
   it('tells strangers neither where it is installed nor what is inside when something is wrong.', async () => {

@@ -69,6 +69,19 @@ describe('With a port of their own', () => {
     expect((await fetch(`${open}/__flush__`, { method: 'POST', headers })).status).toBe(404);
   });
 
+  it('browsers are led to the console on the port that serves it, and on no other one.', async () => {
+    const { open, own } = await start();
+    const headers = { Accept: 'text/html' };
+    for (const [port, path] of [
+      [open, '/v1/'],
+      [own, '/v1/admin/'],
+    ] as const) {
+      const { origin } = new URL(port);
+      const answer = await fetch(`${origin}/`, { headers, redirect: 'manual' });
+      expect(answer.headers.get('location')).toBe(origin + path);
+    }
+  });
+
   it('descriptions of the service leave out what is not there.', async () => {
     const { open } = await start();
     const { paths } = (await (await fetch(`${open}/openapi.json`)).json()) as { paths: Record<string, unknown> };

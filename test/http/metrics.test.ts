@@ -10,7 +10,10 @@ async function start(
   settings: Readonly<Record<string, string>> = {},
   more: TestServiceOptions = {},
 ): Promise<TestService> {
-  const service = await startTestService({ ...more, settings: { includes: 'prometheus', ...settings } });
+  const service = await startTestService({
+    ...more,
+    settings: { includes: 'prometheus', project_name: 'svc', ...settings },
+  });
   onTestFinished(() => service.close());
   return service;
 }
@@ -54,6 +57,13 @@ describe('/__metrics__', () => {
     expect(body).toMatchObject({
       capabilities: { prometheus: { prefix: 'mystore2_', disabled_metrics: ['users_total'] } },
     });
+  });
+
+  it('It has the name of the software as prefix, unless the settings name the project or a prefix.', async () => {
+    const service = await startTestService({ settings: { includes: 'prometheus' } });
+    onTestFinished(() => service.close());
+    await service.request('GET', '/v1/');
+    expect((await scrape(service)).value('coffer_request_summary_total', { endpoint: 'hello' })).toBe(1);
   });
 
   it('Nobody has both Prometheus and StatsD.', async () => {
@@ -294,7 +304,7 @@ forEachBackend((backend) => {
   describe(`calls to ${backend.name}`, () => {
     let service: TestService;
     beforeAll(async () => {
-      const settings = { includes: 'prometheus default_bucket', pagination_token_signed: 'false' };
+      const settings = { includes: 'prometheus default_bucket', project_name: 'svc', pagination_token_signed: 'false' };
       service = await backend.start({ settings });
     });
     afterAll(() => service.close());

@@ -65,7 +65,7 @@ describe('A process', () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
     expect((await service.request('GET', '/v1/buckets/b', { auth: 'ann' })).status).toBe(403);
     const { text } = await service.request('GET', '/v1/__metrics__');
-    expect(text).toMatch(/svc_requests_refused_total\{reason="requests"\} 2/);
+    expect(text).toMatch(/coffer_requests_refused_total\{reason="requests"\} 2/);
     // A line for each of them in the log would be more to do, not less.
     expect(lines).toEqual([]);
   });

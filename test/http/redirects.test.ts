@@ -132,6 +132,85 @@ describeScenarios('redirects', [
   },
 ]);
 
+const browser = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+describeScenarios(
+  'redirects with a console',
+  [
+    {
+      name: 'A browser is led from the root to the console.',
+      request: 'nobody: GET ^/',
+      headers: browser,
+      status: 307,
+      gives: { location: '{origin}/v1/admin/', vary: /\bAccept\b/, 'cache-control': absent },
+      then: [
+        { request: 'nobody: HEAD ^/?x=1', headers: browser, status: 307, gives: { location: '{origin}/v1/admin/' } },
+      ],
+    },
+    {
+      name: 'Other clients are led from the root to the root view, and caches tell them apart.',
+      request: 'nobody: GET ^/',
+      status: 307,
+      gives: { location: '{origin}/v1/', vary: /\bAccept\b/ },
+      then: [
+        ...['*/*', 'application/json', 'text/html;q=0, */*', 'text/htmlx'].map((accept) => ({
+          request: 'nobody: GET ^/',
+          headers: { Accept: accept },
+          status: 307,
+          gives: { location: '{origin}/v1/' },
+        })),
+        { request: 'POST ^/ {}', headers: browser, status: 307, gives: { location: '{origin}/v1/' } },
+      ],
+    },
+    {
+      name: 'A browser gets JSON everywhere else.',
+      request: 'nobody: GET /',
+      headers: browser,
+      status: 200,
+      body: { project_name: aText },
+      then: [
+        { request: 'nobody: GET ^/buckets', headers: browser, status: 307, gives: { location: '{origin}/v1/buckets' } },
+      ],
+    },
+    {
+      name: 'A preflight of the root is answered for the root view.',
+      request: 'nobody: OPTIONS ^/',
+      headers: { ...browser, ...origin, 'Access-Control-Request-Method': 'GET' },
+      status: 200,
+    },
+  ],
+  { settings: { includes: 'admin' } },
+);
+
+describeScenarios(
+  'redirects without version and with a console',
+  [
+    {
+      name: 'A browser is led to the console although other clients are not redirected.',
+      request: 'nobody: GET ^/',
+      headers: browser,
+      status: 307,
+      gives: { location: '{origin}/v1/admin/' },
+      then: [{ request: 'nobody: GET ^/', status: 404, errno: 116 }],
+    },
+  ],
+  { settings: { includes: 'admin', version_prefix_redirect_enabled: 'false' } },
+);
+
+describeScenarios(
+  'redirects without a console',
+  [
+    {
+      name: 'A browser is led to the root view.',
+      request: 'nobody: GET ^/',
+      headers: browser,
+      status: 307,
+      gives: { location: '{origin}/v1/' },
+    },
+  ],
+  { settings: { includes: 'default_bucket' } },
+);
+
 describeScenarios(
   'no redirects',
   [

@@ -57,7 +57,7 @@ describe('Large requests', () => {
     const small = await service.request('PUT', `${list}/small`, { auth: 'ann', body: body(60_000) });
     expect(small.status).toBe(201);
     const { text } = await service.request('GET', '/v1/__metrics__');
-    expect(text).toMatch(/svc_requests_refused_total\{reason="memory"\} 1/);
+    expect(text).toMatch(/coffer_requests_refused_total\{reason="memory"\} 1/);
     slow.destroy();
   });
 

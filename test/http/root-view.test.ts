@@ -11,7 +11,7 @@ describeScenarios('the root view', [
     request: 'nobody: GET /',
     status: 200,
     body: only({
-      project_name: 'svc',
+      project_name: 'Coffer',
       project_version: /^\d+\.\d+\.\d+/,
       http_api_version: '1.23',
       project_docs: aText,
@@ -228,7 +228,7 @@ describeScenarios('the utility endpoints', [
     status: 200,
     body: {
       swagger: '2.0',
-      info: { title: 'svc', version: '1.23' },
+      info: { title: 'Coffer', version: '1.23' },
       basePath: '/v1',
       schemes: ['http'],
       securityDefinitions: { basicauth: {} },

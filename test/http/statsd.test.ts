@@ -60,6 +60,14 @@ describe('StatsD', () => {
     expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^my_shop\.request\.summary\./));
   });
 
+  it('Without names of its own the prefix is that of the software.', async () => {
+    const receiver = await startReceiver();
+    const service = await startTestService({ settings: { includes: 'statsd', statsd_url: receiver.url } });
+    await service.request('GET', '/v1/');
+    await service.close();
+    expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^coffer\.request\.summary\./));
+  });
+
   it('It needs an address, and no Prometheus beside it.', async () => {
     await expect(startTestService({ settings: { includes: 'statsd' } })).rejects.toThrow('statsd_url');
     const settings = { includes: 'statsd prometheus', statsd_url: 'udp://127.0.0.1:1' };

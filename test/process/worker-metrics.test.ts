@@ -36,9 +36,9 @@ async function scrape({ url }: RunningService): Promise<Scrape> {
 }
 
 const requests = (metrics: Scrape): number | undefined =>
-  metrics.value('svc_request_summary_total', { endpoint: 'hello', status: '200' });
+  metrics.value('coffer_request_summary_total', { endpoint: 'hello', status: '200' });
 const created = (metrics: Scrape): number | undefined =>
-  metrics.value('svc_request_summary_created', { endpoint: 'hello' });
+  metrics.value('coffer_request_summary_created', { endpoint: 'hello' });
 
 test(
   'Every worker tells the metrics of all, and what ended workers have counted stays counted.',
@@ -55,7 +55,7 @@ test(
     expect(requests(first)).toBe(10);
     for (let n = 0; n < 3; n++) expect(requests(await scrape(service))).toBe(10);
     // Of both processes: each has a pool with a limit.
-    const limit = first.value('svc_backend_pool_limit', { database: 'postgresql' });
+    const limit = first.value('coffer_backend_pool_limit', { database: 'postgresql' });
     expect(limit).toBe(2 * 8);
 
     // One that is killed leaves what it told last.
@@ -73,7 +73,7 @@ test(
     const last = await scrape(service);
     expect(requests(last)).toBe(16);
     expect(created(last)).toBe(created(first));
-    expect(last.value('svc_backend_pool_limit', { database: 'postgresql' })).toBe(limit);
+    expect(last.value('coffer_backend_pool_limit', { database: 'postgresql' })).toBe(limit);
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   },

@@ -7,6 +7,7 @@ import { setting } from '../../src/settings/definition.ts';
 import { loadSettings, settingsOf } from '../../src/settings/load.ts';
 import { findMemcachedHosts } from '../../src/settings/memcached-hosts.ts';
 import { flag, integer, list } from '../../src/settings/readers.ts';
+import { readHomepage } from '../../src/settings/version.ts';
 import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
 
 const secret = { SVC_USERID_HMAC_SECRET: 'for-tests' };
@@ -31,7 +32,7 @@ describe('The sources of settings', () => {
 
   test('say nothing when they give an empty text or number, so that the next one counts.', () => {
     const settings = loadIni('http_port = 1\nproject_name =', { environment: { SVC_HTTP_PORT: '' } });
-    expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'svc']);
+    expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'Coffer']);
   });
 
   // Proves S-184.
@@ -39,6 +40,13 @@ describe('The sources of settings', () => {
     expect(loadIni('').get('multiauth.policies')).toEqual(['basicauth']);
     expect(loadIni('multiauth.policies =').get('multiauth.policies')).toEqual([]);
     expect(loadIni('', { environment: { SVC_MULTIAUTH_POLICIES: '' } }).get('multiauth.policies')).toEqual([]);
+  });
+
+  test('name this software and its own pages where they say nothing.', () => {
+    const settings = loadIni('');
+    expect(settings.get('project_name')).toBe('Coffer');
+    for (const key of ['project_docs', 'error_info_link'] as const) expect(settings.get(key)).toBe(readHomepage());
+    expect(readHomepage()).not.toContain('kinto');
   });
 
   test('may switch a limit off with an empty text.', () => {

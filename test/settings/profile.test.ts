@@ -3,11 +3,13 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { environmentName, formatValue } from '../../src/settings/definition.ts';
-import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
+import { builtInNames, loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
+import { personalBucketSecret } from '../../src/plugins/default-bucket/personal-bucket.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { profileValues, readOrCreateSecret } from '../../src/settings/profile.ts';
+import { pluginSentences } from '../../src/settings/plugin-sentences.ts';
+import { readOrCreateSecret } from '../../src/settings/profile.ts';
 import { findSqliteFile } from '../../src/settings/sqlite-file.ts';
 import { coreSettings, type CoreValues } from '../../src/settings/table.ts';
 import { formatTemplate, type TemplateChoices } from '../../src/settings/template.ts';
@@ -23,7 +25,7 @@ describe('Without configuration', () => {
       permission_backend: 'sqlite',
       sqlite_synchronous: 'FULL',
       'multiauth.policies': ['basicauth'],
-      includes: ['default_bucket'],
+      includes: ['default_bucket', 'history', 'admin'],
       bucket_create_principals: ['system.Authenticated'],
       flush_endpoint_enabled: false,
       host: '127.0.0.1',
@@ -96,7 +98,7 @@ describe('The configuration file that init writes', () => {
     expect(settings.values).toMatchObject({
       storage_backend: 'sqlite',
       cache_backend: 'memory',
-      includes: ['default_bucket'],
+      includes: ['default_bucket', 'history', 'admin'],
       host: '127.0.0.1',
       http_port: 8000,
       flush_endpoint_enabled: false,
@@ -107,23 +109,57 @@ describe('The configuration file that init writes', () => {
   });
 
   test.each(['ini', 'toml'] as const)(
-    'loads with all its comments taken off as %s, so the defaults in it are right.',
+    'loads with the settings in its comments as %s, so the defaults in them are right.',
     (format) => {
-      const active = new Set([
-        ...Object.keys(profileValues),
-        'http_port',
-        'userid_hmac_secret',
-        'default_bucket_hmac_secret',
-      ]);
-      const bare = formatTemplate({ ...choices, format }).replaceAll(/^# (?="?[a-z][\w.-]*"? =)/gm, '');
+      const text = formatTemplate({ ...choices, format });
+      const commented = [...text.matchAll(/^# (?="?[a-z][\w.-]*"? =)(.*?) =/gm)].map(([, key = '']) =>
+        key.replaceAll('"', ''),
+      );
+      expect(commented).toContain('readonly');
+      const bare = text.replaceAll(/^# (?="?[a-z][\w.-]*"? =)/gm, '');
       const settings = loadSettings({ cwd: folderWith({ [`coffer.${format}`]: bare }), environment: {} });
       expect(settings.findUnknownKeys()).toEqual([]);
-      for (const [key, row] of Object.entries(coreSettings)) {
-        expect(bare).toMatch(new RegExp(`^"?${key.replaceAll('.', String.raw`\.`)}"? =`, 'm'));
-        if (!active.has(key)) expect([key, settings.values[key as keyof CoreValues]]).toEqual([key, row.default]);
+      for (const key of commented) {
+        const name = key as keyof CoreValues;
+        expect([key, settings.values[name]]).toEqual([key, coreSettings[name].default]);
       }
     },
   );
+
+  test('is short: a screenful or two of settings, and where the others are.', () => {
+    const text = formatTemplate(choices);
+    expect(text.split('\n').length).toBeLessThan(120);
+    expect(text.match(/^(?:# )?[a-z][\w.-]* =/gm)!.length).toBeLessThan(25);
+    expect(text).toContain('docs/reference/settings.md');
+    expect(existsSync(new URL('../../docs/reference/settings.md', import.meta.url))).toBe(true);
+  });
+
+  test('names every plugin with a sentence.', () => {
+    expect(Object.keys(pluginSentences).toSorted()).toEqual(builtInNames.toSorted());
+    const text = formatTemplate(choices);
+    for (const [name, sentence] of Object.entries(pluginSentences)) {
+      expect(sentence).toMatch(/^[A-Z].*\.$/);
+      expect(text).toMatch(new RegExp(`^#   ${name} +${sentence.slice(0, 10)}`, 'm'));
+    }
+  });
+
+  test.each(['memory', 'sqlite', 'postgresql', 'redis'] as const)('names the backends and places of %s.', (backend) => {
+    const text = formatTemplate({ ...choices, backend, cacheBackend: backend });
+    const settings = loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: {} });
+    for (const kind of ['storage', 'permission', 'cache'] as const) {
+      expect(text).toMatch(new RegExp(`^${kind}_backend = ${backend}$`, 'm'));
+      expect(settings.get(`${kind}_backend`)).toBe(backend);
+      expect(settings.get(`${kind}_url`) !== undefined).toBe(backend !== 'memory');
+    }
+    expect(text.includes('# workers = 1')).toBe(backend === 'postgresql' || backend === 'redis');
+  });
+
+  test('keeps a secret that is given, for user ids and for personal buckets.', () => {
+    const text = formatTemplate({ ...choices, secret: 'the secret of existing data' });
+    const settings = loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: {} });
+    expect(settings.get('userid_hmac_secret')).toBe('the secret of existing data');
+    expect(personalBucketSecret(settings)).toBe('the secret of existing data');
+  });
 
   test('has other secrets each time.', () => {
     expect(formatTemplate(choices)).not.toBe(formatTemplate(choices));

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { OpenStores } from '../backends.ts';
+import { carryFingerprints } from '../secret-fingerprints.ts';
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, openPlace } from './places.ts';
@@ -89,6 +90,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
       resumes: !isEmpty,
       onProgress: (objects) => onProgress('permissions', countPermissions(objects), undefined),
     });
+    await carryFingerprints(source.storage.reader, target.storage);
   }
   const count = counter();
   const onVerified = (read: number): void => onProgress('verifying', count(read), undefined);

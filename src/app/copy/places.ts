@@ -51,7 +51,7 @@ function findBackend(url: string): 'sqlite' | 'postgresql' | 'redis' | undefined
 }
 
 /** Where storage and permissions are, without passwords. */
-export function describePlace({ settings }: Place): string {
+export function describePlace({ settings }: Pick<Place, 'settings'> & Partial<Place>): string {
   const storage = describeBackend(settings, 'storage');
   const permission = describeBackend(settings, 'permission');
   return storage === permission ? storage : `${storage}, permissions in ${permission}`;

@@ -4,6 +4,7 @@ import type { ListState, Page, StorageReader } from '../../contracts/storage.ts'
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
+import { fingerprintList } from '../secret-fingerprints.ts';
 
 /** Lists, entries, objects or users read at once. */
 export const pageSize = 1000;
@@ -14,12 +15,12 @@ const firstPageSize = 50;
 /** The one order that every backend has an index for. */
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
-/** All lists, parents before what lies below them. */
+/** All lists of data, parents before what lies below them. The list that tells of secrets is none of them. */
 export async function* walkLists(reader: StorageReader): AsyncGenerator<ListState> {
   let after: ListKey | undefined;
   for (;;) {
     const lists = await reader.lists(after, pageSize);
-    yield* lists;
+    for (const list of lists) if (list.kind !== fingerprintList.kind) yield list;
     after = lists.at(-1);
     if (after === undefined || lists.length < pageSize) return;
   }

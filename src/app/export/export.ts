@@ -12,6 +12,7 @@ import { digestList, digestMemberships, digestPermissions } from '../copy/digest
 import { CopyRefused, openPlace, type Place } from '../copy/places.ts';
 import { inUnit } from '../copy/units.ts';
 import { walkLists, walkPairs } from '../copy/walk.ts';
+import { keepFingerprints, readFingerprints } from '../secret-fingerprints.ts';
 import {
   checkExport,
   ExportRefused,
@@ -44,13 +45,14 @@ export function exportInto(
   );
 }
 
-/** As `exportInto`, from stores that are open. */
-export function exportStores(
+/** Exports, as `exportInto` does, from stores that are open. */
+export async function exportStores(
   stores: Stores,
   target: string | Writable,
   onProgress: Progress = () => {},
 ): Promise<ExportSummary> {
-  const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString() };
+  const secrets = await readFingerprints(stores.storage.reader);
+  const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString(), secrets };
   const write = (sink: ExportSink): Promise<ExportSummary> => writeExport(stores, sink, { header, onProgress });
   return typeof target === 'string' ? writeFile(target, write) : writeStream(target, write);
 }
@@ -104,7 +106,7 @@ export async function importStores(
 
 async function importChecked(
   path: string,
-  { summary }: CheckedExport,
+  { header, summary }: CheckedExport,
   stores: OpenStores,
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
 ): Promise<ImportFileResult> {
@@ -131,6 +133,9 @@ async function importChecked(
     });
     for await (const lines of readLines(path)) await restoring.add(lines);
     await restoring.finish();
+    if (Object.keys(header.secrets).length > 0) {
+      await keepFingerprints(stores.storage, header.secrets, { replaces: true });
+    }
   }
   return { summary, differences: await compare(path, summary, stores, { verifies, onProgress }) };
 }

@@ -3,6 +3,7 @@
 import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
 import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { parseFingerprints, type Fingerprints } from '../secret-fingerprints.ts';
 
 /** Version of the format; another one is refused. */
 export const exportFormat = 1;
@@ -12,6 +13,8 @@ export interface ExportHeader {
   readonly software: string;
   /** When it was begun, in ISO 8601. */
   readonly begun: string;
+  /** Fingerprints of the secrets that ids in it are derived from. */
+  readonly secrets: Fingerprints;
 }
 
 /** Before the entries of a list. */
@@ -187,7 +190,13 @@ function readHeader(value: JsonObject): ExportHeader {
   if (getKey(value, 'coffer') !== 'export' || getKey(value, 'format') !== exportFormat) {
     throw new BrokenLine(`not the format ${exportFormat} of an export, which is what this version reads`);
   }
-  return { software: textOf(value, 'software'), begun: textOf(value, 'begun') };
+  const secrets = getKey(value, 'secrets');
+  return {
+    software: textOf(value, 'software'),
+    begun: textOf(value, 'begun'),
+    // Earlier versions wrote none.
+    secrets: isJsonObject(secrets) ? parseFingerprints(secrets) : {},
+  };
 }
 
 function readListHead(value: JsonObject): ListHead {

@@ -5,6 +5,7 @@ import type { ListState } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/session.ts';
 import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
 import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../copy/walk.ts';
+import { fingerprintList } from '../secret-fingerprints.ts';
 import {
   formatHeader,
   formatListEnd,
@@ -59,7 +60,9 @@ class Writing {
     const { header, onProgress } = this.#options;
     await this.#write(formatHeader(header));
     let total = 0;
-    for (const { objects, tombstones } of (await storage.reader.countKinds()).values()) total += objects + tombstones;
+    for (const [kind, { objects, tombstones }] of await storage.reader.countKinds()) {
+      if (kind !== fingerprintList.kind) total += objects + tombstones;
+    }
     for await (const list of walkLists(storage.reader)) await this.#writeList(list, total);
     let done = 0;
     for await (const page of walkPermissions(permission.reader)) {

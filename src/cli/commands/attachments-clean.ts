@@ -1,6 +1,6 @@
 // `coffer attachments-clean`: deletes files that no record has.
 import { Command } from 'commander';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { say } from '../terminal.ts';
 
@@ -32,10 +32,7 @@ export function attachmentsCleanCommand(): Command {
       }
       const dryRun = options.dryRun === true;
       const { cleanAttachments } = await import('../../app/maintenance.ts');
-      const files = await cleanAttachments(loadForBackends(options), {
-        olderThanHours: Number(options.olderThan),
-        dryRun,
-      });
+      const files = await cleanAttachments(loadDurable(options), { olderThanHours: Number(options.olderThan), dryRun });
       if (options.quiet === true) return;
       if (dryRun) for (const { name, sizeBytes } of files) say(`${name} (${sizeBytes} bytes)`);
       const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -6,20 +6,23 @@ import type { Finding } from '../../app/check.ts';
 import { findConfigFile, type Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { examineWith, namedFile, withConfig, type CommonOptions } from '../common.ts';
+import { examineWith, loadDurable, namedFile, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { complain, say } from '../terminal.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: true;
   readonly maxObjects: number;
+  readonly acceptSecrets?: true;
 }
 
 const examples = `
 Reads the settings from where \`coffer start\` reads them and tells everything that is wrong with them at once; finds the
 plugins, policies and listeners; connects to the backends; tells which migrations are pending; and warns of settings that
-work but are risky. It also looks for principals in permissions and groups that name nothing, such as a group that was
-deleted: in at most --max-objects objects, and for no longer than heartbeat_timeout_seconds. It changes nothing.
+work but are risky, and of secrets other than those that the data was written with. It also looks for principals in
+permissions and groups that name nothing, such as a group that was deleted: in at most --max-objects objects, and for no
+longer than heartbeat_timeout_seconds. It changes nothing, except for --accept-secrets, which keeps fingerprints of the
+secrets in force with the data.
 
 Exit codes:
   ${exitCodes.done}  the service would start; there may be warnings
@@ -43,6 +46,7 @@ export function checkCommand(): Command {
       parseCount,
       10_000,
     )
+    .option('--accept-secrets', 'first accept the secrets in force as those of the data, after a change on purpose')
     .option('--strict', `end with ${exitCodes.checkWarnings} when there are warnings`)
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
@@ -58,7 +62,17 @@ function parseCount(given: string): number {
   return Number(given);
 }
 
+async function acceptSecrets(options: CheckOptions): Promise<void> {
+  const settings = loadDurable(options, 'service');
+  if (settings.get('readonly')) {
+    throw new Exit(exitCodes.failed, 'readonly is set: accept secrets with a configuration that may write');
+  }
+  await (await import('../../app/check.ts')).acceptSecrets(settings);
+  if (options.quiet !== true) say('ok       secrets: those in force are accepted as the secrets of the data');
+}
+
 async function check(options: CheckOptions): Promise<void> {
+  if (options.acceptSecrets === true) await acceptSecrets(options);
   const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
   const told = new Set<string>();
   const tell = ({ kind, text: bare }: Finding): void => {

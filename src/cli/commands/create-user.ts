@@ -1,7 +1,7 @@
 // `coffer create-user`: an account from the command line, such as that of the first administrator.
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
-import { loadWith, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Prompt } from '../prompt.ts';
 import { complain, say } from '../terminal.ts';
@@ -31,7 +31,7 @@ export function createUserCommand(): Command {
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<UserOptions>();
-      const settings = loadWith(options, {}, { purpose: 'accounts' });
+      const settings = loadDurable(options, 'accounts');
       const { createUser, findObstacle } = await import('../../app/create-user.ts');
       switch (findObstacle(settings)) {
         case 'readonly':

@@ -1,6 +1,6 @@
 // `coffer delete-collection`: removes one collection with its records, without tombstones and without events.
 import { Command } from 'commander';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { say } from '../terminal.ts';
 
@@ -27,7 +27,7 @@ export function deleteCollectionCommand(): Command {
       const options = command.optsWithGlobals<DeleteOptions>();
       const { bucket, collection } = options;
       const { deleteCollection } = await import('../../app/maintenance.ts');
-      const outcome = await deleteCollection(loadForBackends(options), { bucket, collection });
+      const outcome = await deleteCollection(loadDurable(options), { bucket, collection });
       switch (outcome) {
         case 'done':
           if (options.quiet !== true) say(`Deleted /buckets/${bucket}/collections/${collection}.`);

@@ -1,6 +1,6 @@
 // `coffer flush-cache`: empties the cache backend.
 import { Command } from 'commander';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadForBackends, requireDurable, type CommonOptions } from '../common.ts';
 import { say } from '../terminal.ts';
 
 /** The command. */
@@ -10,8 +10,14 @@ export function flushCacheCommand(): Command {
     .addHelpText('after', '\nThe memory cache of a running service is its own and cannot be reached from here.\n')
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
+      const settings = loadForBackends(options);
+      if (settings.get('cache_backend') === 'memory') {
+        requireDurable(settings);
+        if (options.quiet !== true) say('cache_backend is memory: a restart of the service empties the cache.');
+        return;
+      }
       const { flushCache } = await import('../../app/maintenance.ts');
-      await flushCache(loadForBackends(options));
+      await flushCache(settings);
       if (options.quiet !== true) say('The cache is empty.');
     });
 }

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportFileOptions, ImportFileResult } from '../../app/export/export.ts';
 import { loadSettings } from '../../settings/load.ts';
-import { loadForBackends, withCommonOptions, type CommonOptions } from '../common.ts';
+import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { complain, say } from '../terminal.ts';
@@ -67,8 +67,8 @@ async function importFile(path: string, options: ImportFileCommandOptions): Prom
   try {
     const settings =
       options.toConfig === undefined
-        ? loadForBackends(options)
-        : loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' });
+        ? loadDurable(options)
+        : requireDurable(loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' }));
     const work = (file: string): Promise<ImportFileResult> =>
       importFrom(file, settings, {
         mode,

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportOptions, ImportResult } from '../../app/import/import.ts';
 import { loadSettings } from '../../settings/load.ts';
-import { loadForBackends, withCommonOptions, type CommonOptions } from '../common.ts';
+import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { formatSeconds, Progress } from '../progress.ts';
@@ -139,8 +139,8 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
 }
 
 function settingsOf(options: ImportCommandOptions): ReturnType<typeof loadSettings> {
-  if (options.toConfig === undefined) return loadForBackends(options);
-  return loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' });
+  if (options.toConfig === undefined) return loadDurable(options);
+  return requireDurable(loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' }));
 }
 
 function modeOf({ resume, verifyOnly, dryRun }: ImportCommandOptions): ImportOptions['mode'] {

@@ -1,9 +1,11 @@
-// `coffer init`: writes a configuration file, commented and with new secrets, and never over another one.
+// `coffer init`: writes a configuration file, and never over another one. The secrets in it are new, unless starts without
+// configuration have left one: user ids of the data that is there were derived with that.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, extname, relative } from 'node:path';
+import { dirname, extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { findNamedFile } from '../../settings/load.ts';
+import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
 import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
@@ -22,8 +24,15 @@ interface InitOptions extends CommonOptions {
   readonly from?: string;
 }
 
+/** The cache that suits a storage: one that several processes can share where they can share the storage. */
+const cacheOf = { sqlite: 'memory', postgresql: 'postgresql', redis: 'redis', memory: 'memory' } as const;
+
 const examples = `
-Without options it asks when there is a terminal to ask at, and else takes SQLite.
+Without options it asks when there is a terminal to ask at, and else takes SQLite. The cache is kept in the same database
+unless --cache-backend names another place; with SQLite it is kept in memory.
+
+A secret that an earlier start without configuration has left in ./${dataFolder} is copied into the file: with another one all
+users would have other ids, and lose access to their data.
 
 Examples:
   coffer init                                    writes ${defaultTarget}
@@ -36,7 +45,7 @@ Examples:
 /** The command. */
 export function initCommand(): Command {
   return new Command('init')
-    .description('write a configuration file with new secrets')
+    .description('write a configuration file')
     .addOption(new Option('--backend <name>', 'where objects and permissions are kept').choices(storages))
     .addOption(new Option('--cache-backend <name>', 'where short-lived values are kept').choices(caches))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -55,9 +64,10 @@ async function init(options: InitOptions): Promise<void> {
     findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
   const asks = isInteractive();
   const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]);
-  const cacheBackend = options.cacheBackend ?? (asks ? await ask('And short-lived values?', caches) : caches[0]);
+  const cacheBackend = options.cacheBackend ?? (await chooseCache(backend, asks));
   const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
-  const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port });
+  const secret = findKeptSecret(process.cwd());
+  const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port, secret });
   try {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
@@ -69,7 +79,17 @@ async function init(options: InitOptions): Promise<void> {
   const shown = relative(process.cwd(), path);
   const needsUrl = backend === 'postgresql' || cacheBackend === 'postgresql';
   const first = needsUrl ? ` Put the URL of your database there, then run: coffer migrate --config ${shown}.` : '';
-  say(`Wrote ${shown}.${first} Start the service with: coffer start --config ${shown}`);
+  const kept =
+    secret === undefined
+      ? ''
+      : ` It has the secret of ${join(dataFolder, 'secret')}, so that users keep their ids and their data.`;
+  say(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
+}
+
+async function chooseCache(backend: (typeof storages)[number], asks: boolean): Promise<(typeof caches)[number]> {
+  const suitable = cacheOf[backend];
+  if (!asks) return suitable;
+  return ask('And short-lived values?', [suitable, ...caches.filter((name) => name !== suitable)]);
 }
 
 /** A port from the command line. */

@@ -1,7 +1,7 @@
 // `coffer purge-deleted`: forgets old tombstones.
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../base/clock.ts';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { parseMoment } from '../moment.ts';
 import { say } from '../terminal.ts';
@@ -34,7 +34,7 @@ export function purgeDeletedCommand(): Command {
       const options = command.optsWithGlobals<PurgeCommandOptions>();
       const limits = readLimits(words, options.olderThan);
       const { purgeDeleted } = await import('../../app/maintenance.ts');
-      say(String(await purgeDeleted(loadForBackends(options), limits)));
+      say(String(await purgeDeleted(loadDurable(options), limits)));
     });
 }
 

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { Command } from 'commander';
 import type { RebuildOptions } from '../../app/quotas.ts';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
 import { say } from '../terminal.ts';
@@ -37,7 +37,7 @@ async function rebuild(options: RebuildCommandOptions): Promise<void> {
   const isQuiet = options.quiet === true;
   const progress = new Progress(process.stderr, () => performance.now());
   const lines: string[] = [];
-  const outcome = await rebuildQuotas(loadForBackends(options), {
+  const outcome = await rebuildQuotas(loadDurable(options), {
     dryRun,
     onProgress: (objects, total) => {
       if (!isQuiet) progress.update('objects', objects, total);

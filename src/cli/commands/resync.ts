@@ -1,6 +1,6 @@
 // `coffer resync`: tells every client to synchronise anew.
 import { Command } from 'commander';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { say } from '../terminal.ts';
 
@@ -24,7 +24,7 @@ export function resyncCommand(): Command {
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
-      const settings = loadForBackends(options);
+      const settings = loadDurable(options);
       if (settings.get('readonly')) {
         throw new Exit(exitCodes.failed, 'readonly is set: do this with a configuration that may write');
       }

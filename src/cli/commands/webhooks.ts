@@ -1,6 +1,6 @@
 // `coffer webhooks`: what waits to be delivered and what was given up.
 import { Command } from 'commander';
-import { loadForBackends, type CommonOptions } from '../common.ts';
+import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { say } from '../terminal.ts';
 
@@ -28,7 +28,7 @@ export function webhooksCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<WebhookOptions>();
       const { emptyWebhookDeadLetters, reviewWebhooks } = await import('../../app/webhook-maintenance.ts');
-      const settings = loadForBackends(options);
+      const settings = loadDurable(options);
       const { retry, forget } = options;
       if (retry !== undefined && forget !== undefined) throw new Exit(exitCodes.usage, 'either retry or forget');
       const name = retry ?? forget;

@@ -1,4 +1,5 @@
 // The side of a worker: it serves like a process of its own, and obeys the first process.
+import cluster from 'node:cluster';
 import process from 'node:process';
 import type { Order, Role } from '../serve.ts';
 import { readPrimaryMessage, type PrimaryMessage, type WorkerMessage } from './messages.ts';
@@ -9,6 +10,8 @@ const goodbyeTimeoutMs = 2000;
 
 /** Whom a worker obeys, and what it reports. */
 export const worker: Role = {
+  // Those that take the place of others come later, when everything has been shown.
+  showsBanner: cluster.worker?.id === 1,
   isOneOfMany: true,
   waitForOrder() {
     // A terminal sends these to all processes at once, but it is the first process that decides.

@@ -59,6 +59,7 @@ export const admin = definePlugin({
     const serve = ({ request, parameters }: Context): Promise<ServiceResponse> =>
       serveFile(request, { root, path: parameters['*'] ?? '', headers });
     return {
+      frontPage: '/admin/',
       showsPermissions: true,
       capabilities: {
         admin: { description: 'The web console is at admin/.', url: documentationUrl('admin'), version },

@@ -2,6 +2,7 @@
 import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { softwareName } from '../../settings/version.ts';
 import { Datagrams } from './datagrams.ts';
 import { StatsdSink } from './statsd-sink.ts';
 
@@ -48,9 +49,9 @@ function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   };
 }
 
-/** As existing deployments have it: the name of the project, when it has one of its own. */
+/** Returns the name of the project where it has one of its own, as existing deployments have it. */
 function prefixOf(settings: Settings): string {
   const project = settings.get('project_name');
-  const prefix = project === 'svc' ? (settings.get('statsd_prefix') ?? project) : project;
+  const prefix = project === softwareName ? (settings.get('statsd_prefix') ?? project.toLowerCase()) : project;
   return prefix.replaceAll(/[^\w.-]/g, '_').replace(/\.+$/, '');
 }

@@ -15,11 +15,8 @@ import {
   text,
   url,
 } from '../readers.ts';
-import { readVersion } from '../version.ts';
+import { readHomepage, readVersion, softwareName } from '../version.ts';
 import { renamePlugin } from './plugin-names.ts';
-
-/** Where the protocol is described; replaced by a deployment with pages of its own. */
-const protocolPages = 'https://docs.kinto-storage.org/';
 
 function isHostPattern(word: string): boolean {
   const bare = word.replace(/^\[(.*)\]$/, '$1');
@@ -28,11 +25,11 @@ function isHostPattern(word: string): boolean {
 
 /** What the service is and where it is reached. */
 export const serviceSettings = {
-  project_name: setting(text(), 'Name of the service, shown in the root view and in logs.', { default: 'svc' }),
+  project_name: setting(text(), 'Name of the service, shown in the root view and in logs.', { default: softwareName }),
   project_version: setting(text(), 'Version shown in the root view; the version of the software unless set.', {
     default: readVersion(),
   }),
-  project_docs: setting(url(), 'Documentation that the root view points to.', { default: protocolPages }),
+  project_docs: setting(url(), 'Documentation that the root view points to.', { default: readHomepage() }),
   http_api_version: setting(
     matching(/^\d+\.\d+$/, 'two numbers with a point between, such as 1.23'),
     'Version of the protocol shown in the root view; its first number is the prefix of all paths.',
@@ -112,7 +109,7 @@ export const serviceSettings = {
   heartbeat_timeout_seconds: setting(duration({ min: 0.001 }), 'Time that each check of the heartbeat may take.', {
     default: 10,
   }),
-  error_info_link: setting(url(), 'Page about errors that error responses point to.', { default: protocolPages }),
+  error_info_link: setting(url(), 'Page about errors that error responses point to.', { default: readHomepage() }),
   error_info_all: setting(flag(), 'Adds that link to every error response, not only to those with status 5xx.', {
     default: false,
   }),
