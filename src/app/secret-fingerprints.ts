@@ -14,7 +14,7 @@ import { inUnit } from './copy/units.ts';
 import { takesAnyPassword } from './risks.ts';
 
 /** No path leads to it, and no cascade reaches it. */
-export const fingerprintList: ListKey = { kind: '__secrets__', parent: '__secrets__' };
+export const fingerprintList: ListKey = { kind: '__secrets__', parent: '' };
 const id = 'fingerprints';
 
 const names = ['userid_hmac_secret', 'default_bucket_hmac_secret'] as const;
