@@ -4,17 +4,14 @@ import { readFileSync } from 'node:fs';
 /** Name of this software, where a deployment has none of its own. */
 export const softwareName = 'Coffer';
 
-/** Reserved by RFC 2606, so that no other site ever answers there. */
-const noHomepage = 'https://coffer-home.example/';
-
 /** Returns the version in package.json, `1.2.3`. */
 export function readVersion(): string {
   return readDescription('version') ?? '0.0.0';
 }
 
-/** Returns the address of the project's documentation: `homepage` in package.json. */
+/** Returns the address of the project's documentation: `homepage` in package.json, or an empty text. */
 export function readHomepage(): string {
-  return readDescription('homepage') ?? noHomepage;
+  return readDescription('homepage') ?? '';
 }
 
 function readDescription(key: string): string | undefined {

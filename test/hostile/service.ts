@@ -43,7 +43,7 @@ const prototypeNames = Object.getOwnPropertyNames(Object.prototype).toSorted().j
 export const patienceMs = 1000;
 
 /** @throws AssertionError when the answer breaks a promise that holds for every answer */
-export function requireDecent(label: string, response: TestResponse, milliseconds: number, isHead = false): void {
+export function requireDecent(label: string, response: TestResponse, milliseconds: number, hasNoJson = false): void {
   const complain = (what: string): never => {
     throw new AssertionError({ message: `${label}\n${what}: ${response.status} ${response.text.slice(0, 300)}` });
   };
@@ -51,7 +51,7 @@ export function requireDecent(label: string, response: TestResponse, millisecond
   if (milliseconds > patienceMs) complain(`an answer after ${Math.round(milliseconds)} ms`);
   if (Object.getOwnPropertyNames(Object.prototype).toSorted().join() !== prototypeNames)
     complain('a changed prototype');
-  if (isHead || response.status === 304 || response.status === 204) return;
+  if (hasNoJson || response.status === 304 || response.status === 204) return;
   if (response.status === 307) return;
   const { body } = response;
   if (body === undefined) complain('an answer that is no JSON');

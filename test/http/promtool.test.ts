@@ -45,7 +45,7 @@ forEachBackend((backend) => {
     it('finds nothing with prometheus_strict_names', async (context) => {
       const check = promtool(context);
       const text = await exposition({ prometheus_strict_names: 'true' });
-      expect(text).toMatch(/^svc_requests_total\{.*status="200"\} \d+$/m);
+      expect(text).toMatch(/^coffer_requests_total\{.*status="200"\} \d+$/m);
       expect(check(['check', 'metrics'], text)).toEqual({ code: 0, lines: [] });
     });
 
@@ -53,7 +53,9 @@ forEachBackend((backend) => {
       const check = promtool(context);
       const { lines } = check(['check', 'metrics'], await exposition({}));
       expect(lines).toEqual(
-        ['created', 'total'].map((end) => `svc_request_summary_${end} metric name should not include type 'summary'`),
+        ['created', 'total'].map(
+          (end) => `coffer_request_summary_${end} metric name should not include type 'summary'`,
+        ),
       );
     });
   });

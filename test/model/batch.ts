@@ -13,11 +13,7 @@ export function readBatch(
   userOf: (authorization: string) => string | undefined,
 ): readonly Ask[] {
   const issues: Issue[] = [];
-  if (holdsBadNumber(body))
-    requireNone([
-      ['body', ''],
-      ['body', ''],
-    ]);
+  if (holdsBadNumber(body)) requireNone([['body', '']]);
   const whole = isMap(body) ? body : {};
   const defaults = member(whole, 'defaults') ?? {};
   const requests = member(whole, 'requests');

@@ -19,7 +19,6 @@ export function readEnvelope(body: Json | undefined, kind: Kind, issues: Issue[]
   if (body === undefined) return { data: undefined, entries: undefined };
   if (!isMap(body) || holdsBadNumber(body)) {
     issues.push(['body', '']);
-    if (!isList(body)) issues.push(['body', '']);
     return { data: undefined, entries: undefined };
   }
   if (Object.keys(body).some((key) => key !== 'data' && key !== 'permissions')) issues.push(['body', '']);

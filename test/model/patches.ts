@@ -19,10 +19,12 @@ export type Patch = (whole: JsonMap, entries: Entries) => Patched;
 
 /** Reads the body; what is wrong goes to the issues, and what does not fit the object is refused when it is applied. */
 export function readPatch(type: string, body: Json | undefined, kind: Kind, issues: Issue[]): Patch {
-  if (type === 'application/json-patch+json') return readOperations(body, kind, issues);
+  if (type === 'application/json-patch+json') {
+    return body === undefined ? applyNothing : readOperations(body, kind, issues);
+  }
   const before = issues.length;
   const { data, entries } = readEnvelope(body, kind, issues);
-  if (data === undefined && entries === undefined && issues.length === before) issues.push(['body', 'data']);
+  if (data === undefined && entries === undefined && issues.length === before) return applyNothing;
   const isDeep = type === 'application/merge-patch+json';
   return (whole, stored) => {
     const sent = data ?? {};
@@ -41,6 +43,11 @@ export function readPatch(type: string, body: Json | undefined, kind: Kind, issu
       entries: mergeEntries(stored, entries, isDeep),
     };
   };
+}
+
+/** A patch without content is refused after the object and the preconditions were looked at. */
+function applyNothing(): never {
+  throw new Refusal(400, 107, [{ location: 'body', name: 'data' }]);
 }
 
 /** Lists replace; `null` takes away with merge-patch, and is ignored otherwise. */

@@ -41,7 +41,13 @@ describe('The package', () => {
     expect(names.filter((name) => !name.startsWith('dist/') && !name.startsWith('admin/public/')).toSorted()).toEqual([
       'LICENSE',
       'README.md',
+      'assets/api-docs/NOTICE.txt',
+      'assets/api-docs/index.html',
+      'assets/api-docs/page.css',
+      'assets/api-docs/page.js',
       'assets/contribute.json',
+      'assets/swagger-ui/swagger-ui-bundle.js',
+      'assets/swagger-ui/swagger-ui.css',
       'assets/version.json',
       'bin/coffer.js',
       'package.json',
