@@ -7,8 +7,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { FileFormat } from '../../src/settings/file-format.ts';
 import { coreFamilies } from '../../src/settings/families.ts';
 import { loadSettings } from '../../src/settings/load.ts';
+import { wrapText } from '../../src/settings/readers.ts';
 import { rewriteConfigFile } from '../../src/settings/rewrite.ts';
 import { coreSettings } from '../../src/settings/table.ts';
+import { formatTemplate } from '../../src/settings/template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-rewrite-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -103,3 +105,15 @@ it('names that INI files cannot hold stay comments there', () => {
   expect(after).toEqual(before);
   expect(problems).toEqual([expect.stringContaining('INI files cannot hold this name')]);
 });
+
+it.each(['0012345678901234567890123456789012', '12345678901234567890123456789012', 'null', '"quoted"', '50%% of 100%'])(
+  'a new file holds the secret %s as it was kept',
+  (secret) => {
+    for (const format of formats) {
+      const choices = { format, backend: 'sqlite', cacheBackend: 'memory', host: '127.0.0.1', port: 8888 } as const;
+      const configFile = file(`template.${format}`, formatTemplate({ ...choices, secret: wrapText(secret) }));
+      const settings = loadSettings({ configFile, environment: {}, purpose: 'other' });
+      expect(settings.get('userid_hmac_secret')).toBe(secret);
+    }
+  },
+);
