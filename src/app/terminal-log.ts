@@ -10,6 +10,7 @@ export interface TerminalLogOptions {
 /** Types of lines that repeat what the line of the request says. */
 const details: readonly unknown[] = ['subrequest.summary', 'Permission refused'];
 const maxTargetChars = 300;
+const maxUserChars = 200;
 
 /** Returns what makes the text of a log line for a terminal from its JSON; `''` for lines that are left out. */
 export function terminalFormat({ colorize, showsDetails }: TerminalLogOptions): (line: string) => string {
@@ -17,7 +18,7 @@ export function terminalFormat({ colorize, showsDetails }: TerminalLogOptions): 
   return (line) => {
     const fields = parseFields(line);
     if (fields['msg'] === 'request.summary') return formatRequest(fields);
-    return !showsDetails && details.includes(fields['msg']) ? '' : format(line);
+    return !showsDetails && details.includes(fields['msg']) ? '' : format(neutralizeAll(fields));
   };
 }
 
@@ -33,8 +34,8 @@ function formatRequest(fields: Readonly<Record<string, unknown>>): string {
     return neutralize(typeof value === 'string' ? value : JSON.stringify(value ?? null));
   };
   const query = fields['querystring'] === undefined ? '' : `?${text('querystring')}`;
-  const target = shorten(text('path') + query);
-  const user = fields['uid'] === undefined ? '-' : text('uid');
+  const target = shorten(text('path') + query, maxTargetChars);
+  const user = fields['uid'] === undefined ? '-' : shorten(text('uid'), maxUserChars);
   const notes = [
     ...(fields['batch_size'] === undefined ? [] : [`${text('batch_size')} requests`]),
     ...(fields['pid'] === undefined ? [] : [`process ${text('pid')}`]),
@@ -43,8 +44,25 @@ function formatRequest(fields: Readonly<Record<string, unknown>>): string {
   return `${text('method')} ${target} ${text('code')} ${text('t')}ms ${user}${end}\n`;
 }
 
-function shorten(target: string): string {
-  return target.length > maxTargetChars ? `${target.slice(0, maxTargetChars)}…` : target;
+function shorten(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
+}
+
+/** Returns the fields with all of their texts neutralized. Stacks keep their lines, which are indented on the terminal. */
+function neutralizeAll(fields: object): object {
+  const neutral = Object.entries(fields).map(([name, value]: [string, unknown]) => [
+    neutralize(name),
+    name === 'stack' && typeof value === 'string'
+      ? value.split('\n').map(neutralize).join('\n')
+      : neutralizeValue(value),
+  ]);
+  return Object.fromEntries(neutral) as object;
+}
+
+function neutralizeValue(value: unknown): unknown {
+  if (typeof value === 'string') return neutralize(value);
+  if (Array.isArray(value)) return value.map(neutralizeValue);
+  return typeof value === 'object' && value !== null ? neutralizeAll(value) : value;
 }
 
 /** Clients choose paths and names: what steers a terminal, or hides text on it, is written as its code point. */

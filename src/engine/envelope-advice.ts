@@ -30,8 +30,10 @@ export function describeUnknownMembers(
 
 function corrected(body: JsonObject, unknown: readonly string[], secret: readonly string[]): string {
   const own = getKey(body, 'data');
-  const data: MutableJsonObject = isJsonObject(own) ? { ...own } : {};
-  for (const name of unknown) setKey(data, name, body[name]!);
+  const data: MutableJsonObject = {};
+  // A body may have a hundred thousand members, of which few are shown.
+  if (isJsonObject(own)) for (const name of Object.keys(own).slice(0, maxNames)) setKey(data, name, own[name]!);
+  for (const name of unknown.slice(0, maxNames)) setKey(data, name, body[name]!);
   for (const name of secret) if (Object.hasOwn(data, name)) setKey(data, name, '…');
   const permissions = getKey(body, 'permissions');
   const whole = permissions === undefined ? { data } : { data, permissions };

@@ -9,14 +9,18 @@ export const warningHeader = 'Warning';
 /** Warnings of one response. */
 const maxWarnings = 3;
 
+/** Parameters of one request that are compared with known names: each comparison takes time, and a query may have thousands. */
+const maxCompared = 50;
+
 type Query = Context['query'];
 
 /** Returns the warnings about parameters of a list that are ignored; `undefined` for nearly all queries. */
 export function warnOfIgnored(query: Query): ResponseHeaders | undefined {
   const texts: string[] = [];
-  for (const [name] of query) {
+  for (const name of comparedNames(query)) {
     const meant = name.charCodeAt(0) === underscore ? suggestReserved(name) : undefined;
     if (meant !== undefined) texts.push(describeIgnored(name, meant));
+    if (texts.length === maxWarnings) break;
   }
   return texts.length === 0 ? undefined : { [warningHeader]: formatWarnings(texts) };
 }
@@ -24,9 +28,10 @@ export function warnOfIgnored(query: Query): ResponseHeaders | undefined {
 /** Returns the warnings about misspelt `_fields` in the query of a single object, which ignores everything else anyway. */
 export function warnOfIgnoredFields(query: Query): ResponseHeaders | undefined {
   const texts: string[] = [];
-  for (const [name] of query) {
+  for (const name of comparedNames(query)) {
     const meant = name.charCodeAt(0) === underscore ? suggestReserved(name) : suggestFilter(name);
     if (meant === '_fields') texts.push(describeIgnored(name, meant));
+    if (texts.length === maxWarnings) break;
   }
   return texts.length === 0 ? undefined : { [warningHeader]: formatWarnings(texts) };
 }
@@ -38,7 +43,8 @@ function describeIgnored(name: string, meant: string): string {
 /** Adds warnings about filters that look like operators or parameters of other services, for a query that found nothing. */
 export function warnOfFilters(headers: ResponseHeaders, query: Query): void {
   const texts: string[] = [];
-  for (const [name] of query) {
+  for (const name of comparedNames(query)) {
+    if (texts.length === maxWarnings) break;
     if (name.charCodeAt(0) === underscore) continue;
     const meant = suggestFilter(name);
     if (meant === undefined) continue;
@@ -55,6 +61,16 @@ export function warnOfEmptyBody(kind: string): ResponseHeaders {
   return { [warningHeader]: formatWarnings([text]) };
 }
 
+/** Returns the distinct names of parameters, up to a limit. */
+function comparedNames(query: Query): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [name] of query) {
+    names.add(name);
+    if (names.size === maxCompared) break;
+  }
+  return names;
+}
+
 const underscore = 95;
 const maxNameChars = 80;
 
@@ -66,8 +82,5 @@ function printable(name: string): string {
 
 /** Warn-code 299, the name of the service, and a quoted string, as RFC 7234 has it. */
 function formatWarnings(texts: readonly string[]): string {
-  return texts
-    .slice(0, maxWarnings)
-    .map((text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`)
-    .join(', ');
+  return texts.map((text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
 }

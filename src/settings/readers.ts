@@ -26,8 +26,13 @@ function wrong(expected: string): Reading<never> {
   return { kind: 'wrong', expected };
 }
 
+/** Returns the text that readers take for exactly these characters: in JSON spelling where it would mean something else. */
+export function wrapText(meant: string): string {
+  return meant === 'null' || meant.startsWith('"') || meant.trim() !== meant ? JSON.stringify(meant) : meant;
+}
+
 /** The text behind JSON spelling: `"a b"` is `a b`, `null` is empty, everything else is what it looks like. */
-function unwrap(given: string): string {
+export function unwrap(given: string): string {
   if (given === 'null') return '';
   if (!given.startsWith('"')) return given;
   try {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { readConfigFile } from './config-file.ts';
 import type { Setting, SettingsTable } from './definition.ts';
 import { findReasonToIgnore, type SettingsFamily } from './families.ts';
-import { formatAssignment, formatComment, type FileFormat } from './file-format.ts';
+import { canHoldKey, formatAssignment, formatComment, type FileFormat } from './file-format.ts';
 import { fileLayer, type Given } from './layers.ts';
 import type { Problem } from './problems.ts';
 import { emptyReport } from './resolve.ts';
@@ -79,7 +79,14 @@ class Writer {
     const reason = findReasonToIgnore(given);
     const known = this.#known.get(given);
     const family = this.#families.find(({ pattern }) => pattern.test(given));
-    if (known !== undefined) this.#write(known.row.section, known.key, text, known.row.reader);
+    if (!canHoldKey(known?.key ?? given, this.#format)) {
+      this.#problems.push({
+        name,
+        from,
+        message: 'INI files cannot hold this name, kept as a comment; write a TOML file',
+      });
+      this.#leaveOut('not possible in INI files', given, text);
+    } else if (known !== undefined) this.#write(known.row.section, known.key, text, known.row.reader);
     else if (reason !== undefined) this.#leaveOut(reason, given, text);
     else if (family !== undefined) this.#write(this.#sectionOf(given), given, text, family.reader);
     else {
@@ -146,7 +153,9 @@ class Writer {
 
   finish(name: string): string {
     const lines = [
-      `# Configuration of a Coffer service, written from ${name} by: coffer init --from`,
+      ...formatComment(
+        `Configuration of a Coffer service, written from ${name.replaceAll(/\s+/g, ' ')} by: coffer init --from`,
+      ),
       '# It holds secrets: keep it readable for the service only.',
       '',
       this.#format === 'ini' ? '[app:main]' : '[coffer]',

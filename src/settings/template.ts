@@ -1,6 +1,7 @@
 // The text of a new configuration file: the settings that people change, each with its sentence from the table, and the
 // plugins. The reference of settings holds everything else.
 import { formatValue, type SettingsTable } from './definition.ts';
+import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
 import { defaultMemcachedHosts } from './memcached-hosts.ts';
 import { pluginSentences } from './plugin-sentences.ts';
@@ -52,7 +53,7 @@ const sections: readonly Section[] = [
 /** Returns a configuration file in which the backends are named and the secrets are set. */
 export function formatTemplate(choices: TemplateChoices): string {
   const active = activeValues(choices);
-  const format = formatWith(choices.format);
+  const format = (key: string, value: string): string => formatAssignment(key, value, choices.format).join('\n');
   const lines = [
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
     '# This file holds secrets: keep it readable for the service only.',
@@ -136,15 +137,6 @@ function describePlugins(): readonly string[] {
     '# Plugins, in the order in which they are loaded. Available:',
     ...Object.entries(pluginSentences).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
   ];
-}
-
-/** Returns what writes a setting as a line of a file. */
-function formatWith(format: TemplateChoices['format']): (key: string, value: string) => string {
-  if (format === 'ini') return (key, value) => `${key} = ${value.replaceAll('%', '%%')}`.trimEnd();
-  return (key, value) => {
-    const isBare = /^(?:true|false|-?\d+)$/.test(value);
-    return `${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)} = ${isBare ? value : JSON.stringify(value)}`;
-  };
 }
 
 /** Returns the sentence as comment lines of no more than 100 characters. */

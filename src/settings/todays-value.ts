@@ -1,6 +1,6 @@
 // The text of a setting in the spelling of today: the names here in place of dotted names of the reference server.
 import { policyClass } from './policy-class.ts';
-import type { Reading } from './readers.ts';
+import { wrapText, type Reading } from './readers.ts';
 import { builtInAuthorization } from './rows/access.ts';
 
 /** Settings that take more than one spelling of a name, of which their readers keep the one that was given. */
@@ -21,9 +21,11 @@ export function todaysValue(key: string, text: string, reading: Reading<unknown>
   const rename = names.find(([pattern]) => pattern.test(key))?.[1];
   if (rename !== undefined) return rename(text);
   if (reading?.kind !== 'value') return text;
-  if (typeof reading.value === 'string') return reading.value;
+  if (typeof reading.value === 'string') return wrapText(reading.value);
   const isRenamed = reading.note !== undefined && Array.isArray(reading.value);
-  return isRenamed ? (reading.value as readonly unknown[]).map(String).join('\n') : text;
+  if (!isRenamed) return text;
+  const words = (reading.value as readonly unknown[]).map(String);
+  return words.every((word) => /^[^\s,[#;"]+$/.test(word)) ? words.join('\n') : JSON.stringify(words);
 }
 
 function listenerName(text: string): string {

@@ -3,6 +3,7 @@
 import { parse, TomlDate, TomlError, type TomlValueWithoutBigInt } from 'smol-toml';
 import type { FileEntry } from './file-entry.ts';
 import { SettingsError, type Problem } from './problems.ts';
+import { wrapText } from './readers.ts';
 
 /** Top tables that may hold everything, so that the file can be shared with other programs. */
 const topTables = ['coffer', 'svc'];
@@ -66,16 +67,10 @@ function isTable(value: TomlValueWithoutBigInt): value is { readonly [key: strin
 }
 
 function formatScalar(value: TomlValueWithoutBigInt): string | undefined {
-  if (typeof value === 'string') return formatText(value);
+  if (typeof value === 'string') return wrapText(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof TomlDate) return value.toISOString();
   if (!Array.isArray(value)) return undefined;
   const isFlat = value.every((item) => ['string', 'number', 'boolean'].includes(typeof item));
   return isFlat ? JSON.stringify(value) : undefined;
-}
-
-/** A text that would be taken for JSON is quoted once more, so that it arrives as it is. */
-function formatText(value: string): string {
-  const trimmed = value.trim();
-  return trimmed === 'null' || trimmed.startsWith('"') || trimmed !== value ? JSON.stringify(value) : value;
 }

@@ -87,6 +87,9 @@ describe('On a terminal a request is one line', () => {
     expect(linesFor({ ...request, path: `/v1/${'x'.repeat(5000)}` })[0]).toHaveLength(
       300 + 'GET … 200 18ms -\n'.length,
     );
+    expect(linesFor({ ...request, uid: 'x'.repeat(5000) })[0]).toHaveLength(
+      200 + 'GET /v1/buckets 200 18ms …\n'.length,
+    );
   });
 
   test('and what repeats it is shown at the level debug alone.', () => {
@@ -105,4 +108,16 @@ test('Readable lines hold the sentence and the fields.', () => {
   expect(text).toContain('Take care');
   expect(text).toContain('eos');
   expect(text).toContain('WARN');
+});
+
+test('Readable lines about anything hold no characters that steer a terminal or hide text on it.', () => {
+  const evil = 'a\u001B[2J\u009B31m\u202E\rb';
+  const error = Object.assign(new Error(`Failed: ${evil}\nforged`), { detail: { [evil]: [evil] } });
+  const text = linesOf({ format: 'pretty', level: 'debug' }, (logger) => {
+    logger.error({ err: error, [evil]: evil }, `Failed ${evil}\nforged`);
+    logger.info({ uri: evil }, 'Permission refused');
+  }).join('');
+  expect(text).toContain('Failed a\\u{1b}[2J\\u{9b}31m');
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
+  expect(text).not.toMatch(/^forged/m);
 });

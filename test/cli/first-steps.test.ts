@@ -109,7 +109,7 @@ describe('A start without configuration', () => {
     const page = await fetch(new URL('/', service.url), { headers: { Accept: 'text/html' } });
     expect([page.status, page.url]).toEqual([200, `${service.url}admin/`]);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
-    expect(service.log.find(({ Type }) => Type === 'request.summary')).toMatchObject({ Severity: 6 });
+    expect(await service.logged('request.summary')).toMatchObject({ Severity: 6 });
   });
 });
 

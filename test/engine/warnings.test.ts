@@ -26,6 +26,15 @@ describe('the header Warning', () => {
     expect(warnOfEmptyBody('record')['Warning']).toMatch(header);
   });
 
+  it('is about a bounded number of parameters', () => {
+    const many = Array.from({ length: 2000 }, (_, index) => [`_zz${index}`, ''] as const);
+    expect(warnOfIgnored([['_limt', '1'], ...many])).toHaveProperty('Warning');
+    expect(warnOfIgnored([...many, ['_limt', '1']])).toBeUndefined();
+    const headers: ResponseHeaders = {};
+    warnOfFilters(headers, [...many, ['gte_age', '1']]);
+    expect(headers).toEqual({});
+  });
+
   it('is absent where nothing looks misspelt', () => {
     const query = [
       ['_since', '1'],

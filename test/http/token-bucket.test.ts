@@ -75,6 +75,18 @@ describe('A bucket of one process', () => {
     );
   });
 
+  it('fills up at its rate after the clock was set back', () => {
+    const time = movingClock();
+    const [bucket] = processes(1, undefined, 6, time);
+    for (let i = 0; i < 6; i++) expect(bucket!.take(true)).toBe(true);
+    time.advance(-3600);
+    expect([bucket!.remaining, bucket!.secondsUntilToken]).toEqual([0, 10]);
+    time.advance(10);
+    expect(bucket!.remaining).toBe(1);
+    time.advance(50);
+    expect(bucket!.remaining).toBe(6);
+  });
+
   it('says how many requests are left, when there is one again, and when it is full', () => {
     const time = movingClock();
     const [bucket] = processes(1, undefined, 6, time);
@@ -165,6 +177,19 @@ describe('A bucket that processes share', () => {
     let allowed = 0;
     for (let i = 0; i < 120; i++) if (await bucket!.take(true)) allowed++;
     expect(allowed).toBe(100);
+  });
+
+  it('does not lock a client out of a process that starts after the clocks were set back', async () => {
+    const time = movingClock();
+    const cache = slowCache();
+    const [before] = processes(1, cache, 10, time);
+    for (let i = 0; i < 10; i++) await before!.take(true);
+    await turns(5);
+    time.advance(-86_400);
+    const [after] = processes(1, cache, 10, time);
+    expect(await after!.take(true)).toBe(true);
+    await turns(5);
+    expect(await after!.take(true)).toBe(true);
   });
 
   it('does not fill up in a process when the cache evicts the moment', async () => {

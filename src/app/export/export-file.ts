@@ -1,5 +1,6 @@
 // The file of an export, plain or compressed, as its name says: written whole or not at all, and checked whole before
 // anything of it is believed.
+import { constants } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, existsSync } from 'node:fs';
@@ -23,6 +24,8 @@ import type { ExportSink } from './write-export.ts';
 export class ExportRefused extends Error {}
 
 const chunkBytes = 1024 * 1024;
+/** A longer line could not become a text; compressed, it may hide in a small file. */
+const longestLineBytes = constants.MAX_STRING_LENGTH;
 const lineBreak = 10;
 /** Everybody's passwords are in it, as hashes. */
 const ownerOnly = 0o600;
@@ -122,18 +125,37 @@ export interface CheckedExport {
   readonly summary: ExportSummary;
 }
 
+/** Returns the chunks, each with those before it that hold no line break: searching the same bytes again takes quadratic time. */
+async function* wholeLines(
+  chunks: AsyncIterable<Buffer>,
+  { path, maxLineBytes }: { readonly path: string; readonly maxLineBytes: number },
+): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    waiting.push(chunk);
+    length += chunk.length;
+    if (length > maxLineBytes + chunkBytes) throw new ExportRefused(`${path} is no export: a line of it is too long`);
+    if (!chunk.includes(lineBreak)) continue;
+    yield waiting.length === 1 ? chunk : Buffer.concat(waiting);
+    waiting = [];
+    length = 0;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}
+
 /**
  * Reads all of a file, and compares it with the checksum it ends with.
  *
  * @throws ExportRefused when it is no export, was cut off, or is not what was written
  */
-export async function checkExport(path: string): Promise<CheckedExport> {
+export async function checkExport(path: string, maxLineBytes = longestLineBytes): Promise<CheckedExport> {
   const hash = createHash('sha256');
   let first: Buffer | undefined;
   // From the start of the last line that has come so far: it is not part of what it is the checksum of.
   let tail: Buffer = Buffer.alloc(0);
   try {
-    for await (const chunk of readBytes(path)) {
+    for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes })) {
       const bytes: Buffer = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
       first ??= firstLine(bytes);
       const start = startOfLastLine(bytes);
@@ -141,6 +163,7 @@ export async function checkExport(path: string): Promise<CheckedExport> {
       tail = bytes.subarray(start);
     }
   } catch (error) {
+    if (error instanceof ExportRefused) throw error;
     throw new ExportRefused(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const header = first === undefined ? undefined : tryLine(first);
@@ -209,7 +232,7 @@ export async function* readListEnds(path: string): AsyncGenerator<ExportedList> 
 
 async function* readTexts(path: string): AsyncGenerator<readonly string[]> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of readBytes(path)) {
+  for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes: longestLineBytes })) {
     const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     const end = bytes.lastIndexOf(lineBreak);
     rest = bytes.subarray(end + 1);

@@ -12,6 +12,8 @@ import type { Logger } from '../../contracts/logger.ts';
 const shares = 10;
 /** Beyond the time in which a bucket fills up, for processes whose clocks differ. */
 const spareSeconds = 60;
+/** A shared moment that is further ahead than so many capacities comes from a clock that was set back since. */
+const maxCapacitiesAhead = 10;
 const patienceMs = 1000;
 const pauseMs = 5000;
 const microsPerSecond = 1_000_000;
@@ -32,6 +34,9 @@ export class BucketStore {
   readonly #cache: MomentKeeper | undefined;
   readonly #logger: Logger;
   #pausedUntil = 0;
+  /** Latest time of the clock, and by how much it has stepped back so far, in milliseconds. */
+  #latest = 0;
+  #steppedBack = 0;
 
   constructor({ cache, clock, logger }: BucketStoreOptions) {
     this.#cache = cache;
@@ -39,9 +44,15 @@ export class BucketStore {
     this.#logger = logger;
   }
 
-  /** Microseconds since 1970: whole numbers, which every cache adds exactly. */
+  /**
+   * Microseconds since 1970: whole numbers, which every cache adds exactly. They never step back with the clock: buckets
+   * would stay empty until it has caught up.
+   */
   get now(): number {
-    return Math.floor(this.#clock.now() * 1000);
+    const now = this.#clock.now();
+    if (now < this.#latest) this.#steppedBack += this.#latest - now;
+    this.#latest = now;
+    return Math.floor((now + this.#steppedBack) * 1000);
   }
 
   /** Whether buckets can be shared now. */
@@ -174,6 +185,8 @@ export class TokenBucket {
     const shared = await this.#store.advance(`bucket:${name}`, amount * this.#tokenTime, since, seconds + spareSeconds);
     this.#unsettled -= amount;
     if (shared === undefined) return;
+    // Written before the clocks were set back, and before this process was there: it would lock the caller out.
+    if (shared > this.#store.now + maxCapacitiesAhead * this.#capacity + spareSeconds * microsPerSecond) return;
     // A cache that has evicted the moment begins anew; what this process knows must not shrink by that.
     this.#fullAt = Math.max(this.#fullAt, shared + this.#unsettled * this.#tokenTime);
   }

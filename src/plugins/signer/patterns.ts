@@ -30,13 +30,23 @@ export function matchesPattern(name: string, { bucket, collection }: CollectionI
   return expressions !== undefined && expressions.bucket.test(bucket) && expressions.collection.test(collection);
 }
 
+/** Names that look like patterns. Those that are none must not pass as unknown settings: nobody would review then. */
+const intended = /^signer\..*[^A-Za-z0-9_.-].*\.to_review_enabled$/s;
+
 /**
  * Checks the patterns among names of settings.
  *
  * @throws Error naming the one that cannot be used
  */
 export function requirePatterns(names: readonly string[]): void {
-  for (const name of names) if (isPattern(name)) expressionsOf(name);
+  for (const name of names) {
+    if (isPattern(name)) expressionsOf(name);
+    else if (intended.test(name)) {
+      throw new Error(
+        `${name} is not understood. Patterns are ${patternFamily.form}, with parentheses and without dots: (\\w+) or ([^/]*) in place of (.*).`,
+      );
+    }
+  }
 }
 
 interface Expressions {

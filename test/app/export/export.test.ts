@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { copyBetween } from '../../../src/app/copy/copy.ts';
 import { inUnit } from '../../../src/app/copy/units.ts';
+import { checkExport } from '../../../src/app/export/export-file.ts';
 import { exportStores, importStores } from '../../../src/app/export/export.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { dumpStores } from '../copy/dump.ts';
@@ -214,6 +215,16 @@ describe('a file', () => {
     await expect(importStores('/no/such/file', target, { mode: 'refuse' })).rejects.toThrow('cannot be read');
     expect((await target.storage.reader.lists(undefined, 1)).length).toBe(0);
     expect(existsSync('/no/such/file')).toBe(false);
+  });
+
+  test('is refused when a line would take up more memory than a text can, however small the file is', async () => {
+    const file = fileNamed('bomb.ndjson.gz');
+    writeFileSync(file, gzipSync(Buffer.alloc(8_000_000)));
+    await expect(checkExport(file, 1_000_000)).rejects.toThrow('a line of it is too long');
+    const last = await written('long.ndjson.gz');
+    writeFileSync(last, gzipSync(Buffer.concat([gunzipSync(readFileSync(last)), Buffer.alloc(8_000_000)])));
+    await expect(checkExport(last, 1_000_000)).rejects.toThrow('a line of it is too long');
+    expect((await checkExport(await written('fine.ndjson'), 1_000_000)).summary.lists).toBeGreaterThan(0);
   });
 
   test.each([

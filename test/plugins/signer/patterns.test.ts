@@ -95,6 +95,14 @@ describe('A name with regular expressions', () => {
       expect(() => requirePatterns([name])).toThrow(`${name} holds no regular expression that can be used`);
     }
   });
+
+  it('is refused when it has dots or lacks parentheses: as an unknown setting it would leave collections without reviews.', () => {
+    for (const wrong of ['work.(.*)', String.raw`work.a-\w+`, 'work.a*', '(a|b.c).d', String.raw`(w\n)\n.a.b`]) {
+      const name = `signer.${wrong}.to_review_enabled`;
+      expect(() => requirePatterns([name])).toThrow(`${name} is not understood`);
+    }
+    expect(() => requirePatterns(['signer.to_review_enabled', 'signer.work.a-b_c.to_review_enabled'])).not.toThrow();
+  });
 });
 
 describe('The older spelling with an underscore between the ids', () => {
