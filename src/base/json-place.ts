@@ -29,7 +29,7 @@ export function describeMalformedString(text: string, start: number): string {
     if (code === 34) break;
     if (code < 32) return describeInString(text, at, 'a control character must be escaped, a line break as \\n');
     if (code !== 92) continue;
-    if (!validEscape.test(text.slice(at, at + 6))) {
+    if (!isEscape(text, at)) {
       return describeInString(text, at, 'unknown escape sequence; a backslash is written as \\\\');
     }
     at++;
@@ -37,7 +37,14 @@ export function describeMalformedString(text: string, start: number): string {
   return describeInString(text, start, 'this text has no closing double quote');
 }
 
-const validEscape = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/;
+/** Whether an escape sequence begins at the backslash. Texts may hold millions of them, so nothing is cut out. */
+function isEscape(text: string, at: number): boolean {
+  const next = text.charCodeAt(at + 1);
+  return next === letterU ? /^[\da-fA-F]{4}$/.test(text.slice(at + 2, at + 6)) : simpleEscapes.has(next);
+}
+
+const letterU = 117;
+const simpleEscapes: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
 
 function describeInString(text: string, at: number, fault: string): string {
   const { line, column } = placeOf(text, at);
