@@ -68,6 +68,15 @@ describe('coffer check', () => {
     expect(err).toMatch(/^problem +cache: redis: Redis at 127\.0\.0\.1:1: /m);
     expect(err).toContain('the service would not start');
     expect(err).not.toContain('hunter2');
+    const shared = { storage_backend: 'postgresql', storage_url: 'postgresql://user@127.0.0.1:1/db' };
+    const unreachable = await check({
+      ...sound,
+      ...shared,
+      permission_backend: 'postgresql',
+      permission_url: shared.storage_url,
+    });
+    expect(unreachable.err).toMatch(/^problem +permission: postgresql, as above$/m);
+    expect(unreachable.out).not.toContain('permission:');
     const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'some paper', userid_hmac_secret: '' });
     expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
   });
