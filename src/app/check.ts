@@ -140,7 +140,9 @@ async function checkBackends(
   const stores = new Map<Store, boolean>();
   const obstacles: Finding[] = [];
   const tell = (finding: Finding): void => {
-    if (finding.kind !== 'ok' || finding.isReady === false) obstacles.push(finding);
+    // Backends with a warning can still be read.
+    const isReady = finding.kind === 'warning' || (finding.kind === 'ok' && finding.isReady !== false);
+    if (!isReady) obstacles.push(finding);
     report(finding);
   };
   for (const kind of ['storage', 'permission', 'cache'] as const) {

@@ -1,6 +1,6 @@
 // `coffer check`: what it finds, that it changes nothing, and how it ends.
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -192,6 +192,10 @@ describe('coffer check', () => {
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
     const settings = { ...sound, storage_url: database, permission_url: database };
+    const other = await check(settings);
+    expect(other.err).toMatch(/^warning +The data was written with another userid_hmac_secret/m);
+    expect(other.err).toMatch(/^warning +permissions: the principal "alice"/m);
+    settings.userid_hmac_secret = readFileSync(join(cwd, 'data', 'secret'), 'utf8').trim();
     const strict = await check(settings, '--strict');
     expect(strict.code).toBe(4);
     expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
