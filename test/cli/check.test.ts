@@ -201,7 +201,7 @@ describe('coffer check', () => {
     expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
     expect(strict.err).toMatch(/^warning +permissions: the principal "\/buckets\/b\/groups\/gone" .* does not exist$/m);
     expect(strict.out).toMatch(
-      /^ok +permissions: not all principals name something \(1 objects and users looked at\)$/m,
+      /^ok +permissions: not all principals name something \(2 objects and users looked at\)$/m,
     );
     expect(await check(settings, '--max-objects', '0', '--strict', '--quiet')).toEqual({ code: 0, out: '', err: '' });
     expect((await check(settings, '--max-objects', 'all')).code).toBe(2);
