@@ -9,7 +9,7 @@ const meanings = new Map([
   [107, 'The service does not accept this.'],
   [109, 'The service does not accept this.'],
   [110, 'This object does not exist, or was deleted.'],
-  [111, 'There is nothing at this address, or its parent does not exist.'],
+  [111, 'Nothing exists at this address, or its parent does not exist.'],
   [113, 'This is too large.'],
   [114, 'It was changed by somebody else in the meantime.'],
   [115, 'This cannot be done here; the service may be in read-only mode.'],

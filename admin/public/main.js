@@ -97,7 +97,7 @@ async function show() {
     },
   };
   const view = await (route === undefined
-    ? Promise.resolve(h('p', { class: 'note' }, 'There is no such page.'))
+    ? Promise.resolve(h('p', { class: 'note' }, 'This page does not exist.'))
     : (route.place.length === 0 ? homeView(context) : objectView(context)).catch(failureNote));
   // Somebody who has gone on meanwhile does not want to see this any more.
   if (signal.aborted) return;

@@ -137,10 +137,12 @@ async function checkBackends(
   options: CheckOptions,
 ): Promise<void> {
   const opener = new BackendOpener(settings, systemClock);
-  const stores = new Set<Store>();
+  const stores = new Map<Store, boolean>();
   const obstacles: Finding[] = [];
   const tell = (finding: Finding): void => {
-    if (finding.kind !== 'ok' || finding.isReady === false) obstacles.push(finding);
+    // Backends with a warning can still be read.
+    const isReady = finding.kind === 'warning' || (finding.kind === 'ok' && finding.isReady !== false);
+    if (!isReady) obstacles.push(finding);
     report(finding);
   };
   for (const kind of ['storage', 'permission', 'cache'] as const) {
@@ -166,7 +168,7 @@ async function checkBackends(
   if ((await opener.databases()).length > 0) await checkSecurityState(opener, { stores, settings, tell });
   // A server that does not answer does not say goodbye either.
   await Promise.race([
-    Promise.allSettled([...stores].map((store) => store.close())),
+    Promise.allSettled([...stores.keys()].map((store) => store.close())),
     wait(1000, undefined, { ref: false }),
   ]);
 }
@@ -249,8 +251,8 @@ async function checkSecurityState(opener: BackendOpener, check: Omit<StoreCheck,
 interface StoreCheck {
   readonly name: string;
   readonly open: () => Promise<Store>;
-  /** Looked at already: backends share them. */
-  readonly stores: Set<Store>;
+  /** Stores that were looked at already, because backends share them, and whether they answered. */
+  readonly stores: Map<Store, boolean>;
   readonly settings: Settings;
   readonly tell: (finding: Finding) => void;
 }
@@ -261,9 +263,13 @@ async function checkStore(what: string, { open, stores, settings, tell }: StoreC
   const startedAt = performance.now();
   const look = async (): Promise<readonly [isReady: boolean, findings: readonly Finding[]]> => {
     const store = await open();
-    if (stores.has(store)) return [true, [{ kind: 'ok', text: `${what}, as above` }]];
-    stores.add(store);
+    const hasAnswered = stores.get(store);
+    if (hasAnswered !== undefined) {
+      return [hasAnswered, [{ kind: hasAnswered ? 'ok' : 'problem', text: `${what}, as above` }]];
+    }
+    stores.set(store, false);
     const lines = await store.initializeSchema({ dryRun: true });
+    stores.set(store, true);
     const answered: Finding = { kind: 'ok', text: `${what} answers (${Math.ceil(performance.now() - startedAt)} ms)` };
     const isPending = store.needsMigration === true;
     const faults = (await store.checkIntegrity?.()) ?? [];

@@ -73,14 +73,14 @@ function foundAt(text: string, at: number): string {
     : JSON.stringify(character);
 }
 
-/** What people mostly meant who wrote this. */
+/** Returns a hint for a common mistake at this place; empty when none is known. */
 function hintAt(text: string, at: number, expected: Expectation): string {
   const character = text[at];
   if (character === "'") return ' (JSON takes double quotes)';
   if (character === '/') return ' (JSON has no comments)';
   const isEnd = character === '}' || character === ']';
   if (isEnd && (expected === 'key' || expected === 'value') && previous(text, at) === ',') {
-    return ` (no comma before "${character}")`;
+    return ` (JSON takes no comma before "${character}")`;
   }
   return '';
 }

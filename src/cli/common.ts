@@ -19,7 +19,7 @@ export interface CommonOptions {
 export function withCommonOptions(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file, INI or TOML (environment: SVC_CONFIG)')
-    .option('--ini <file>', 'the same, as the reference server calls it (environment: SVC_INI)')
+    .option('--ini <file>', 'alias of --config, as in Kinto (environment: SVC_INI)')
     .option('-q, --quiet', 'log errors only')
     .option('-v, --debug', 'log everything');
 }

@@ -36,8 +36,8 @@ function createProgram(): Command {
   const program = new Command('coffer')
     .description('A durable, permissioned HTTP/JSON store that speaks the Kinto protocol.')
     .version(readVersion(), '--version', 'print the version')
-    .helpOption('-h, --help', 'tell about a command')
-    .helpCommand('help [command]', 'tell about a command')
+    .helpOption('-h, --help', 'show the help of a command')
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', examples);
   withCommonOptions(program);
   const commands = [
@@ -60,7 +60,7 @@ function createProgram(): Command {
     webhooksCommand(),
   ];
   for (const command of commands) {
-    withCommonOptions(command).helpOption('-h, --help', 'tell about this command').exitOverride();
+    withCommonOptions(command).helpOption('-h, --help', 'show this help').exitOverride();
     program.addCommand(command);
   }
   return program.exitOverride();

@@ -26,7 +26,7 @@ export const errorTable = {
   unsupportedMediaType: { status: 415, errno: 107, error: 'Invalid parameters' },
   missingObject: { status: 404, errno: 110, error: 'Not Found' },
   missingParent: { status: 404, errno: 111, error: 'Not Found' },
-  unknownPath: { status: 404, errno: 111, error: 'Not Found', message: 'There is nothing at this address.' },
+  unknownPath: { status: 404, errno: 111, error: 'Not Found', message: 'No endpoint matches this path.' },
   misdirectedRequest: {
     status: 421,
     errno: 107,

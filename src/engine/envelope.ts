@@ -73,7 +73,11 @@ function parsePermissions(value: JsonValue, names: readonly string[], issues: Is
   const unknown = Object.keys(value).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     const listed = JSON.stringify(unknown.slice(0, 10));
-    issues.push({ location: 'body', name: 'permissions', description: `unknown permissions: ${listed}` });
+    issues.push({
+      location: 'body',
+      name: 'permissions',
+      description: `unknown permissions: ${listed}. Allowed: ${names.join(', ')}`,
+    });
   }
   const sent: Record<string, readonly string[] | null> = {};
   for (const name of names) {

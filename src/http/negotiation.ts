@@ -25,13 +25,16 @@ export function requireUsableTypes(endpoint: Endpoint, operation: Operation, hea
         {
           location: 'header',
           name: 'Content-Type',
-          description: `Content-Type must be ${operation.consumes.join(' or ')}`,
+          description: `Content-Type must be ${operation.consumes.join(' or ')}, not "${name.slice(0, maxShownChars)}"`,
         },
       ],
       'unsupportedMediaType',
     );
   }
 }
+
+/** Characters of a media type that an error repeats. */
+const maxShownChars = 80;
 
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*'];
 

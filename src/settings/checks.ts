@@ -95,12 +95,16 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
   const needy = values['multiauth.policies'].filter((policy) => needsSecret(policy, layers));
   if (needy.length > 0) {
     const message =
-      `must be set to a long random text, because the policy ${needy.join(', ')} derives ids or keys from it. ` +
+      `must be set to a long random text, because ${describePolicies(needy)} ids or keys from it. ` +
       'For a deployment that had none, userid_hmac_legacy_empty = true keeps the user ids of Basic authentication.';
     report.problems.push({ name: 'userid_hmac_secret', message });
   } else if (values['multiauth.policies'].length > 0) {
     report.warnings.push('userid_hmac_secret is not set');
   }
+}
+
+function describePolicies(names: readonly string[]): string {
+  return names.length === 1 ? `the policy ${names[0]} derives` : `the policies ${names.join(' and ')} derive`;
 }
 
 function needsSecret(policy: string, layers: readonly Layer[]): boolean {

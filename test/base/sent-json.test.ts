@@ -32,7 +32,7 @@ const nearlyJson = fc
 describe('JSON sent by clients', () => {
   it.each([
     ['', 'malformed JSON at line 1, column 1: expected a value, found the end of the text'],
-    ['[1,]', 'malformed JSON at line 1, column 4: expected a value, found "]" (no comma before "]")'],
+    ['[1,]', 'malformed JSON at line 1, column 4: expected a value, found "]" (JSON takes no comma before "]")'],
     ['[1;2]', 'malformed JSON at line 1, column 3: expected "," or "]", found ";"'],
     ['{"a":1\n "b":2}', 'malformed JSON at line 2, column 2: expected "," or "}", found "\\""'],
     ['{"a"}', 'malformed JSON at line 1, column 5: expected ":", found "}"'],

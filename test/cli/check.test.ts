@@ -1,6 +1,6 @@
 // `coffer check`: what it finds, that it changes nothing, and how it ends.
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -68,6 +68,15 @@ describe('coffer check', () => {
     expect(err).toMatch(/^problem +cache: redis: Redis at 127\.0\.0\.1:1: /m);
     expect(err).toContain('the service would not start');
     expect(err).not.toContain('hunter2');
+    const shared = { storage_backend: 'postgresql', storage_url: 'postgresql://user@127.0.0.1:1/db' };
+    const unreachable = await check({
+      ...sound,
+      ...shared,
+      permission_backend: 'postgresql',
+      permission_url: shared.storage_url,
+    });
+    expect(unreachable.err).toMatch(/^problem +permission: postgresql, as above$/m);
+    expect(unreachable.out).not.toContain('permission:');
     const wrong = await check({ ...sound, paginate_by: 'many', storage_backend: 'some paper', userid_hmac_secret: '' });
     expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
   });
@@ -184,12 +193,16 @@ describe('coffer check', () => {
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
     const settings = { ...sound, storage_url: database, permission_url: database };
+    const other = await check(settings);
+    expect(other.err).toMatch(/^warning +The data was written with another userid_hmac_secret/m);
+    expect(other.err).toMatch(/^warning +permissions: the principal "alice"/m);
+    settings.userid_hmac_secret = readFileSync(join(cwd, 'data', 'secret'), 'utf8').trim();
     const strict = await check(settings, '--strict');
     expect(strict.code).toBe(4);
     expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
     expect(strict.err).toMatch(/^warning +permissions: the principal "\/buckets\/b\/groups\/gone" .* does not exist$/m);
     expect(strict.out).toMatch(
-      /^ok +permissions: not all principals name something \(1 objects and users looked at\)$/m,
+      /^ok +permissions: not all principals name something \(2 objects and users looked at\)$/m,
     );
     expect(await check(settings, '--max-objects', '0', '--strict', '--quiet')).toEqual({ code: 0, out: '', err: '' });
     expect((await check(settings, '--max-objects', 'all')).code).toBe(2);

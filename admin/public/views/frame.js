@@ -15,12 +15,14 @@ export function frame({ service, api, route }, view, signOut) {
     const href = hashOf(place.slice(0, index + 1));
     return h('li', {}, h('a', { href, 'aria-current': isLast ? 'page' : undefined }, id));
   });
+  // The default name repeats that of the product.
+  const isNamed = service.projectName !== 'Coffer';
   const signedIn = api.authorization !== undefined;
   return [
     h(
       'header',
       { class: 'top' },
-      h('a', { class: 'brand', href: '#/' }, 'Coffer', h('small', {}, ` ${service.projectName}`)),
+      h('a', { class: 'brand', href: '#/' }, 'Coffer', isNamed ? h('small', {}, ` ${service.projectName}`) : []),
       h(
         'span',
         { class: 'who' },

@@ -31,15 +31,15 @@ Exit codes:
   ${exitCodes.checkWarnings}  with --strict: it would start, but there are warnings
 
 Examples:
-  coffer check                                     before the first start, and when something is odd
+  coffer check                                     before the first start, and to find a fault
   coffer check --config new.ini --strict           before a deployment
-  coffer check --quiet || exit 1                   in a script: tells only what is not well
+  coffer check --quiet || exit 1                   in a script: reports problems and warnings only
 `;
 
 /** The command. */
 export function checkCommand(): Command {
   return new Command('check')
-    .description('tell whether the service would start, and what is risky')
+    .description('validate the configuration and test every backend')
     .option(
       '--max-objects <number>',
       'objects whose permissions, and users in groups whose ids, are looked at; 0: none',

@@ -38,7 +38,7 @@ Nothing else may write to the target. The source may be in use, but then only wh
 afterwards, and the comparison says what is not. So copy first while the service runs, then set readonly = true, and run
 it again with --resume: that copies only what has changed.
 
-Take userid_hmac_secret along, or everybody becomes somebody else.
+Keep userid_hmac_secret: with another one every user gets another id, and loses access to their data.
 
 Examples:
   coffer copy --to postgresql://coffer@db.example.org/coffer

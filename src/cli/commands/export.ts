@@ -11,13 +11,14 @@ Writes objects, tombstones, permissions, memberships and the clocks of all lists
 force, one JSON object on a line, with a checksum at the end. "coffer import file" brings it back, into the same or
 another backend. A name that ends in .gz is compressed. The file gets its name when it is complete and on the disk; an
 existing one is never replaced. With "-" everything goes to standard output, uncompressed, and all messages go to
-standard error; a reader knows from the checksum whether it has everything. Accounts are in it with the hashes of their passwords, so only its owner may read it.
+standard error; a reader knows from the checksum whether it has everything. The file holds accounts with the hashes of
+their passwords, so only its owner may read it.
 
 The backends may be in use. Each list is then written as it is when its last line is written, but not all lists at one
 moment; how many lists were written to meanwhile is told. For one moment of everything set "readonly = true" first.
 
-Files that are attached to records, the cache and userid_hmac_secret are not in it. Take the secret along, or everybody
-becomes somebody else.
+Files that are attached to records, the cache and userid_hmac_secret are not in it. Keep the secret: with another one every
+user gets another id, and loses access to their data.
 
 Examples:
   coffer export backup.ndjson

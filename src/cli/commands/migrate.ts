@@ -14,15 +14,15 @@ can be run again at any time. With SQLite and Redis coffer start does the same; 
 this was run. A database that a newer version has migrated is left alone. Make a backup first: there is no way back.
 
 Examples:
-  coffer migrate --dry-run    tell what would be done
+  coffer migrate --dry-run    print the steps
   coffer migrate
 `;
 
 /** The command. */
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .description('create or upgrade what the backends need')
-    .option('--dry-run', 'only tell what would be done')
+    .description('create or upgrade the tables of the backends')
+    .option('--dry-run', 'print the steps, and change nothing')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<MigrateOptions>();

@@ -17,18 +17,18 @@ service may run meanwhile: the work is done in small portions.
 
 Examples:
   coffer purge-deleted record collection 10000      keep the newest 10000 of each list of these kinds
-  coffer purge-deleted --older-than 30d             forget all deletions of more than 30 days ago
+  coffer purge-deleted --older-than 30d             delete all tombstones older than 30 days
   coffer purge-deleted --older-than 12h record      the same for one kind, and hours (also: m for minutes)
-  coffer purge-deleted --older-than 2026-01-31      forget all deletions before that day, in UTC
+  coffer purge-deleted --older-than 2026-01-31      delete all tombstones from before that day, in UTC
 `;
 
 /** The command. */
 export function purgeDeletedCommand(): Command {
   return new Command('purge-deleted')
-    .description('forget old tombstones')
+    .description('delete tombstones older than a given age, or beyond a number per list')
     .usage('[options] <kind...> <max-retained>\n       coffer purge-deleted [options] --older-than <age> [kind...]')
     .argument('[words...]', 'kinds of object (bucket, group, collection, record), then how many to keep per list')
-    .option('--older-than <age>', 'forget what was deleted so long ago (30d, 12h, 90m) or before a date', parseAge)
+    .option('--older-than <age>', 'delete tombstones of this age (30d, 12h, 90m) or from before a date', parseAge)
     .addHelpText('after', examples)
     .action(async (words: readonly string[], _options, command: Command) => {
       const options = command.optsWithGlobals<PurgeCommandOptions>();

@@ -23,7 +23,7 @@ Examples:
 /** The command. */
 export function rebuildQuotasCommand(): Command {
   return new Command('rebuild-quotas')
-    .description('count anew what buckets and collections hold')
+    .description('recount the records and bytes of buckets and collections')
     .option('--dry-run', 'only tell what would be done')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {

@@ -20,7 +20,7 @@ Example:
 /** The command. */
 export function resyncCommand(): Command {
   return new Command('resync')
-    .description('tell every client to synchronise anew, after a backup was restored')
+    .description('make every client synchronise in full, after a backup was restored')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();

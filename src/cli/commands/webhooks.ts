@@ -14,14 +14,14 @@ Deliveries that a receiver has not taken in all of their attempts are kept until
 retried goes to the end of its outbox; a running service finds it there within moments (the parameter poll).
 
 Examples:
-  coffer webhooks                   tell what waits and what was given up, and why
+  coffer webhooks                   list what waits and what was given up, and why
   coffer webhooks --retry partner   deliver what was given up to the listener partner after all
 `;
 
 /** The command. */
 export function webhooksCommand(): Command {
   return new Command('webhooks')
-    .description('tell what webhooks have not delivered, and retry or forget it')
+    .description('list undelivered webhook requests, and retry or delete them')
     .option('--retry <listener>', 'put what was given up back to be delivered')
     .option('--forget <listener>', 'delete what was given up')
     .addHelpText('after', examples)

@@ -35,6 +35,13 @@ const operators: ReadonlyMap<string, string> = new Map([
 
 /** `minutes__gte`, `minutes[gte]` and `minutes[$gte]`. */
 const markedOperator = /^(.+?)(?:__|\[\$?)([a-z]+)\]?$/;
+/** `minutes>=3` without an encoded operator: the name ends before the first `=`. */
+const comparison = /^([^<>!]+)([<>!])$/;
+const comparisons: ReadonlyMap<string, string> = new Map([
+  ['>', 'min'],
+  ['<', 'max'],
+  ['!', 'not'],
+]);
 /** `minutes_gte`; operators that are words of their own are names of attributes too often. */
 const plainOperator = /^(.+)_(gte|lte|gt|lt|ne)$/;
 
@@ -85,6 +92,9 @@ export function suggestFilter(name: string): string | undefined {
   const field = name.slice(underscore + 1);
   // What is an operator here is one, and no attribute.
   if (byPrefix !== undefined && field !== '') return byPrefix === first ? undefined : `${byPrefix}_${field}`;
+  const [, compared = '', sign = ''] = comparison.exec(name) ?? [];
+  const bySign = comparisons.get(sign);
+  if (bySign !== undefined) return `${bySign}_${compared}`;
   const [, marked = '', operator = ''] = markedOperator.exec(name) ?? plainOperator.exec(name) ?? [];
   const bySuffix = operators.get(operator);
   return bySuffix === undefined ? undefined : `${bySuffix}_${marked}`;
