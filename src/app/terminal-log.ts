@@ -35,13 +35,18 @@ function formatRequest(fields: Readonly<Record<string, unknown>>): string {
   };
   const query = fields['querystring'] === undefined ? '' : `?${text('querystring')}`;
   const target = shorten(text('path') + query, maxTargetChars);
-  const user = fields['uid'] === undefined ? '-' : shorten(text('uid'), maxUserChars);
+  const user = fields['uid'] === undefined ? '-' : shorten(abbreviate(text('uid')), maxUserChars);
   const notes = [
     ...(fields['batch_size'] === undefined ? [] : [`${text('batch_size')} requests`]),
     ...(fields['pid'] === undefined ? [] : [`process ${text('pid')}`]),
   ];
   const end = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   return `${text('method')} ${target} ${text('code')} ${text('t')}ms ${user}${end}\n`;
+}
+
+/** Ids of Basic authentication would fill a line of the terminal; their first digits tell users apart. */
+function abbreviate(user: string): string {
+  return user.replace(/([\da-f]{8})[\da-f]{56}$/, '$1…');
 }
 
 function shorten(text: string, maxChars: number): string {

@@ -60,7 +60,7 @@ describe.runIf(process.platform === 'linux')('On a terminal', () => {
     const headers = { authorization, 'Content-Type': 'application/json' };
     expect((await fetch(records, { method: 'POST', headers, body })).status).toBe(201);
     const path = new URL(records).pathname;
-    await terminal.shows(new RegExp(String.raw`^POST ${path} 201 \d+ms basicauth:[0-9a-f]{64}$`, 'm'));
+    await terminal.shows(new RegExp(String.raw`^POST ${path} 201 \d+ms basicauth:[0-9a-f]{8}…$`, 'm'));
     await fetch(`${url}buckets?_limit=1`);
     await terminal.shows(/^GET \/v1\/buckets\?_limit=1 401 \d+ms -$/m);
 
