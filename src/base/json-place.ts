@@ -44,7 +44,7 @@ function isEscape(text: string, at: number): boolean {
 }
 
 const letterU = 117;
-const simpleEscapes: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+const simpleEscapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)));
 
 function describeInString(text: string, at: number, fault: string): string {
   const { line, column } = placeOf(text, at);
