@@ -8,7 +8,8 @@ import { formatCount } from './lib/rows.mjs';
 import { besideQuiet, visitDuring } from './lib/visitor.mjs';
 
 export const title = 'others beside one who burns resources';
-const clients = 4;
+/** Clients that burn resources at the same time. */
+const many = 4;
 const visitor = user('visitor');
 const other = '/v1/buckets/other/collections/list';
 const visitorHeaders = { ...headers, authorization: visitor.authorization };
@@ -22,7 +23,7 @@ const mostPrincipals = 10_000;
 
 /**
  * @typedef {import('./lib/load.mjs').Request} Request
- * @typedef {{ name: string, request: Request, isUnread?: boolean }} Attack
+ * @typedef {{ name: string, request: Request, isUnread?: boolean, clients?: number }} Attack
  */
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
@@ -32,9 +33,11 @@ export async function* run(bench) {
   for (const backend of bench.among('memory', 'sqlite', 'postgresql')) {
     const settings = { includes: 'history', experimental_collection_schema_validation: 'true' };
     const program = await bench.server(backend, { records: size }, { settings });
-    for (const { name, request, isUnread } of [
-      ...(await attacksOn(program.url, size, isShort)),
-      ...(await largeAttacksOn(program.url, isShort ? 2000 : 99_000)),
+    const large = await largeAttacksOn(program.url, isShort ? 2000 : 99_000, isShort);
+    for (const { name, request, isUnread, clients = many } of [
+      ...(await attacksOn(program.url, size)),
+      ...large,
+      ...large.map((attack) => ({ ...attack, name: `${attack.name}, one client`, clients: 1 })),
     ]) {
       const asked = [{ path: other }, { method: 'POST', path: `${other}/records`, body }];
       const visit = { url: program.url, headers: visitorHeaders, requests: asked, expected: [200, 201], everyMs: 10 };
@@ -61,10 +64,9 @@ export async function* run(bench) {
  *
  * @param {string} url
  * @param {number} size records in the list
- * @param {boolean} isShort whether bodies are small
  * @returns {Promise<Attack[]>}
  */
-export async function attacksOn(url, size, isShort = false) {
+export async function attacksOn(url, size) {
   const letIn = JSON.stringify({ permissions: { write: [visitor.principal] } });
   await send(url, { method: 'PATCH', path: '/v1/buckets/other', body: letIn });
   const { headers: first } = await send(url, { path: `${list}?_sort=count&_limit=${size / 2}` });
@@ -87,11 +89,6 @@ export async function attacksOn(url, size, isShort = false) {
       name: `a filter on a history of ${formatCount(size / 5)}`,
       request: { path: `/v1${bucket}/history?like_uri=*none*` },
     },
-    {
-      name: 'a body of the largest size',
-      request: { method: 'PUT', path: `${list}/largest`, body: JSON.stringify({ data: { text: longText(isShort) } }) },
-    },
-    { name: 'a batch that multiplies its defaults', request: inflatedBatch(longText(isShort).slice(0, 900_000)) },
     { name: 'readers of a list who do not read', request: { path: list }, isUnread: true },
   ];
 }
@@ -101,9 +98,10 @@ export async function attacksOn(url, size, isShort = false) {
  *
  * @param {string} url
  * @param {number} values of a body
+ * @param {boolean} isShort whether texts are small
  * @returns {Promise<Attack[]>}
  */
-async function largeAttacksOn(url, values) {
+async function largeAttacksOn(url, values, isShort) {
   /** @param {(n: number) => string} member @returns {string} */
   const bodyOf = (member) => `{"data":{${Array.from({ length: values }, (_, n) => member(n)).join()}}}`;
   const integers = bodyOf((n) => `"k${n}":${n}`);
@@ -118,7 +116,11 @@ async function largeAttacksOn(url, values) {
     { op: 'add', path: '/data/added', value: 1 },
   ];
   const patchHeaders = { 'content-type': 'application/json-patch+json' };
+  const text = longText(isShort);
+  const longest = JSON.stringify({ data: { text } });
   return [
+    { name: 'a body of the largest size', request: { method: 'PUT', path: `${list}/largest`, body: longest } },
+    { name: 'a batch that multiplies its defaults', request: inflatedBatch(text.slice(0, 900_000)) },
     { name: 'largest PUT by values', request: { method: 'PUT', path: `${list}/large`, body: integers } },
     { name: 'PATCH of it', request: { method: 'PATCH', path: patched, body: '{"data":{"added":1}}' } },
     {

@@ -58,7 +58,10 @@ describe('JSON sent by clients', () => {
         expect(fault!.length).toBeLessThan(200);
         const padded = `${text}${' '.repeat(70_000)}`;
         const limits = { maxDepth: 100, maxValues: 100_000 };
-        expect(faultOf(() => runAtOnce(parseInSteps(padded, limits)))).toMatch(/^malformed JSON at line \d+/);
+        // In steps a number that no double holds may come before the place at which the text stops being JSON.
+        expect(faultOf(() => runAtOnce(parseInSteps(padded, limits)))).toMatch(
+          /^(?:malformed JSON at line \d+|number out of range: )/,
+        );
       }),
       { numRuns: 300 },
     );
