@@ -181,8 +181,7 @@ describe('coffer check', () => {
   test('warns of principals that name nothing, in as many objects as asked for.', async () => {
     const cwd = workingFolder();
     const database = join(cwd, 'data', 'coffer.sqlite3');
-    const environment = { SVC_LOG_FORMAT: 'json', SVC_USERID_HMAC_SECRET: secret, SVC_INCLUDES: '' };
-    const service = await start([], { cwd, environment });
+    const service = await start([], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
     const put = (path: string, body: object): Promise<Response> =>
       fetch(`${service.url}${path}`, {
         method: 'PUT',
