@@ -64,12 +64,14 @@ const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  /** Where the router serves it: what is for operators alone is not served to everybody. */
+  /** The front page, where this router serves it: the one of the public port may lack pages for operators. */
   readonly #frontPage: string | undefined;
+  readonly #rootPath: string;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    const { frontPage, router } = options;
+    const { frontPage, router, place } = options;
+    this.#rootPath = `${place.pathPrefix}/`;
     this.#frontPage = frontPage === undefined || router.find(frontPage) === undefined ? undefined : frontPage;
   }
 
@@ -119,7 +121,7 @@ export class Dispatcher {
   #find(request: ServiceRequest, target: Target): Found | Nowhere | { readonly redirect: ServiceResponse } {
     const { router, place, redirects, unversionedPaths, readonly } = this.#options;
     const isReading = request.method === 'GET' || request.method === 'HEAD';
-    if (this.#frontPage !== undefined && isReading && target.path === `${place.pathPrefix}/`) {
+    if (this.#frontPage !== undefined && isReading && target.path === this.#rootPath) {
       return { redirect: this.#leaveRoot(request, target, this.#frontPage) };
     }
     const isUnversioned = unversionedPaths.has(target.path);

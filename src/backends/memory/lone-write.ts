@@ -16,7 +16,7 @@ export function writeAlone(
   { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: LoneWrite,
 ): number | undefined {
   // Many principals are granted in steps, by a unit of work that holds its turn meanwhile.
-  if (Object.values(entries).some((principals) => principals.length > principalsPerStep)) return undefined;
+  for (const permission in entries) if (entries[permission]!.length > principalsPerStep) return undefined;
   if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
   const found = lists.find(list);
   const object = isFresh ? undefined : found?.contents.live.get(id);

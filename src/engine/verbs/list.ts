@@ -230,7 +230,8 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
 async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
   const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
-  await requireRoomForPage(scope.context, entries);
+  const room = requireRoomForPage(scope.context, entries);
+  if (room !== undefined) await room;
   const last = more ? entries.at(-1) : undefined;
   const position = last && (await runFromNow(positionInSteps(last, query.sort), 'normal'));
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');

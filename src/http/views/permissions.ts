@@ -20,6 +20,7 @@ import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import type { Reader } from '../../engine/session.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 
 export interface PermissionsOptions {
@@ -212,22 +213,14 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
   return permission === kind.declaration.readPermission ? kind.rules.read : kind.rule(permission);
 }
 
-/** Bytes of the objects that are read at once; the first is read whatever its size. */
-const pageBytes = 8_000_000;
-
-/** URIs of all objects of a kind. */
+/** Returns the URIs of all objects of a kind. */
 async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly string[]> {
   const uris: string[] = [];
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
   for (const parent of await reader.storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
-    const sort: SortKey[] = [{ field: idField, direction: 'ascending' }];
-    let after: readonly string[] | undefined;
-    for (;;) {
-      const page = await reader.storage.listAll(list, { filters: [], sort, limit: 1000, maxBytes: pageBytes, after });
-      for (const { id } of page.entries) uris.push(`${parent}${collection}/${id}`);
-      if (!page.more) break;
-      after = [page.entries.at(-1)!.id];
+    for await (const entries of walk(reader.storage, list, { filters: [] }, byId)) {
+      for (const { id } of entries) uris.push(`${parent}${collection}/${id}`);
     }
   }
   return uris;

@@ -6,7 +6,6 @@ import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser } from '../../core/objects/uris.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
-import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
@@ -20,6 +19,7 @@ import type { Change } from '../../engine/kind.ts';
 import type { EngineOptions, Scope } from '../../engine/scope.ts';
 import type { Writer } from '../../engine/session.ts';
 import { finishDeletions } from '../../engine/verbs/remove.ts';
+import { byId, pageBytes } from '../../engine/walk.ts';
 
 export interface UserDataOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
@@ -167,8 +167,6 @@ function ancestorsOf(uri: string): readonly string[] {
 
 /** Ids asked for at once. */
 const batchSize = 500;
-/** Bytes of the objects that are deleted at once; the first is deleted whatever its size. */
-const pageBytes = 8_000_000;
 
 async function deleteObjects(
   { engine }: UserDataOptions,
@@ -181,7 +179,7 @@ async function deleteObjects(
   for (let start = 0; start < ids.length; start += batchSize) {
     const query: PageQuery = {
       filters: [],
-      sort: [{ field: idField, direction: 'ascending' }],
+      sort: byId,
       limit: batchSize,
       ids: ids.slice(start, start + batchSize),
       maxBytes: pageBytes,

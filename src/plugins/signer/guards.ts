@@ -2,9 +2,9 @@
 // deletions of what a source still needs.
 import { getKey, formatJson, type JsonObject } from '../../base/json.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import { idField } from '../../core/query/fields.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { Actor } from '../../engine/objects.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { holdsFloat } from './canonical-json.ts';
 import { groupUris, isInUse } from './groups.ts';
 import { forbidden, invalid } from './refusals.ts';
@@ -96,25 +96,13 @@ export async function refuseGroups(
   }
 }
 
-const pageSize = 500;
-/** Bytes of the collections of a page; the first is read whatever its size. */
-const pageBytes = 8_000_000;
-
-/** Ids of the collections in a bucket. */
+/** Yields the ids of the collections in a bucket. */
 export async function* readCollections(
   { session }: Pick<Acting, 'session'>,
   bucket: string,
 ): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
-  const sort = [{ field: idField, direction: 'ascending' }] as const;
-  for (let last: string | undefined; ;) {
-    const after = last === undefined ? undefined : [last];
-    const query = { filters: [], sort, after, limit: pageSize, maxBytes: pageBytes };
-    const { entries, more } = await session.reader.storage.listAll(list, query);
-    for (const { id } of entries) {
-      last = id;
-      yield id;
-    }
-    if (!more || entries.length === 0) return;
+  for await (const entries of walk(session.reader.storage, list, { filters: [] }, byId)) {
+    for (const { id } of entries) yield id;
   }
 }
