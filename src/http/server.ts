@@ -11,9 +11,9 @@ import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engin
 import { charsOfTurn } from '../engine/stored-work.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
-import { arrivals } from './arrivals.ts';
+import { arrivals } from './request-batching.ts';
 import { Connections } from './connections.ts';
-import { departures } from './departures.ts';
+import { departures } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { Load } from './load.ts';

@@ -18,7 +18,7 @@ import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../e
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
-import type { Reader } from '../../engine/session.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { byId, walk } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
@@ -105,14 +105,14 @@ async function listPermissions(
   traits: ListTraits,
   context: Context,
 ): Promise<ServiceResponse> {
-  const { session, issues } = context;
+  const { unit, issues } = context;
   // Everything here depends on groups.
   const caller = await completeCaller(context.caller);
   if (!isNamedBySettings({ principals: options.readers }, caller)) throw refusal(caller);
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
-  const entries = await collectEntries(options, kinds, caller, session.reader);
+  const entries = await collectEntries(options, kinds, caller, unit.reader);
   // The content changes without any timestamp, so there is no ETag, and nothing may be kept.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
   return virtualPage(context, options.engine, entries, query, headers);

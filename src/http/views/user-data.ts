@@ -17,7 +17,7 @@ import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { EngineOptions, Scope } from '../../engine/scope.ts';
-import type { Writer } from '../../engine/session.ts';
+import type { Writer } from '../../engine/unit-of-work.ts';
 import { finishDeletions } from '../../engine/verbs/remove.ts';
 import { byId, pageBytes } from '../../engine/walk.ts';
 
@@ -69,10 +69,10 @@ function describeUserData(): OperationDescription {
 }
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
-  const { caller, parameters, session } = context;
+  const { caller, parameters, unit } = context;
   if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
   const principal = parameters['principal']!;
-  const writer = await session.writer();
+  const writer = await unit.writer();
   await lockMentions(options, principal, writer);
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
   await leaveGroups(options, context, principal, writer);

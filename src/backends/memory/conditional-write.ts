@@ -1,19 +1,19 @@
 // A write to one object and its entries, done in the one step of a unit of work.
 import { runAtOnce } from '../../base/steps.ts';
-import type { LoneWrite } from '../../contracts/database.ts';
+import type { ConditionalWrite } from '../../contracts/database.ts';
 import { isSameObject } from '../../core/objects/stored.ts';
 import { principalsPerStep, type GrantTable } from './grant-table.ts';
 import type { ListChanges } from './list-changes.ts';
 import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** What `writeAlone` of the contracts promises, within a unit of its own. */
-export function writeAlone(
+/** What `writeConditionally` of the contracts promises, within a unit of its own. */
+export function writeConditionally(
   lists: ListTable,
   grants: GrantTable,
   changes: ListChanges,
   unit: MemoryUnit,
-  { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: LoneWrite,
+  { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: ConditionalWrite,
 ): number | undefined {
   // Many principals are granted in steps, by a unit of work that holds its turn meanwhile.
   for (const permission in entries) if (entries[permission]!.length > principalsPerStep) return undefined;

@@ -2,13 +2,13 @@
 // write and the commit. Those that come while others are under way are committed together, whatever their lists, for a
 // commit costs more than a write. Such a transaction waits for no lock, so that it holds up nobody and meets nobody in a
 // circle; a list that somebody else has locked gets a transaction of its own, which waits.
-import type { LoneWrite } from '../../contracts/database.ts';
+import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
 import { nameOf } from './locked-lists.ts';
-import { busy, callsOf, type TimedWrite } from './lone-calls.ts';
+import { busy, callsOf, type TimedWrite } from './conditional-write-calls.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
@@ -27,7 +27,7 @@ interface Waiting extends TimedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-export class LoneWrites {
+export class ConditionalWrites {
   readonly #pool: ConnectionPool;
   /** Those for the next lane that is free. */
   #waiting: Waiting[] = [];
@@ -44,8 +44,8 @@ export class LoneWrites {
     this.#pool = pool;
   }
 
-  /** Does what `writeAlone` of the contracts promises. */
-  write(write: LoneWrite, now: number): Promise<number | undefined> {
+  /** Does what `writeConditionally` of the contracts promises. */
+  write(write: ConditionalWrite, now: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const own = { list: nameOf(write.list), write, now, resolve, reject };
       const queue = this.#queues.get(own.list);

@@ -25,10 +25,10 @@ export function presentObject(scope: Scope, object: StoredObject): StoredObject 
  */
 export async function isWriterByGroup(scope: Scope, id: ObjectId): Promise<boolean> {
   const { kind, context } = scope;
-  const { caller, session } = context;
+  const { caller, unit } = context;
   if (caller.memberOf === undefined) return false;
   const entry = { objectId: kind.objectUri(idsWith(scope, id)), permission: 'write' };
-  return session.reader.permission.checkPermission([], [entry], caller.memberOf);
+  return unit.reader.permission.checkPermission([], [entry], caller.memberOf);
 }
 
 /**

@@ -10,12 +10,12 @@ import { applyNextMigration, pendingMigrations, requireKnownSchema, type Migrati
 const retryMs = 5;
 
 /** The name of such a file: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
-export function pathBeside(databasePath: string, name: string): string {
+export function companionPath(databasePath: string, name: string): string {
   const hasExtension = /\.[^./\\]+$/.test(databasePath);
   return hasExtension ? databasePath.replace(/(\.[^./\\]+)$/, `-${name}$1`) : `${databasePath}-${name}`;
 }
 
-export interface FileBesideOptions {
+export interface CompanionFileOptions {
   readonly path: string;
   readonly migrations: readonly Migration[];
   /** What errors call the backend. */
@@ -28,9 +28,9 @@ export interface FileBesideOptions {
   readonly loss: string;
 }
 
-export class FileBeside {
+export class CompanionFile {
   readonly #connection: Connection;
-  readonly #options: FileBesideOptions;
+  readonly #options: CompanionFileOptions;
   #isClosed = false;
 
   /**
@@ -38,7 +38,7 @@ export class FileBeside {
    *
    * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
    */
-  constructor(options: FileBesideOptions) {
+  constructor(options: CompanionFileOptions) {
     const { path, migrations, backend, maxCheckedBytes = 0, loss } = options;
     requireWritable(path, backend);
     this.#options = options;

@@ -5,7 +5,7 @@
  * SQL that creates it. It returns for each list the timestamp of its first object, which the others follow one by one; or
  * NULL when something was not as expected, or -1 when it would have to wait and shall not: then nothing is written to it.
  */
-export const createTogetherFunction = `
+export const batchedCreateFunction = `
   CREATE OR REPLACE FUNCTION coffer_create_together(
     -- The lists, each once, and the objects that they belong to; an id of NULL for lists at the root.
     list_parents text[], list_kinds text[],

@@ -2,7 +2,7 @@
 // everything that they have in common is done once: the savepoint, looking up and storing the rows of their lists.
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
-import type { LoneWrite } from '../../contracts/database.ts';
+import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
 import { Drafts } from './list-drafts.ts';
-import { keyOfObject, type Changes } from './memory.ts';
+import { keyOfObject, type Changes } from './read-cache.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
@@ -25,12 +25,12 @@ const mostPrincipals = 100;
 const alone = '';
 
 interface Waiting {
-  readonly write: LoneWrite;
+  readonly write: ConditionalWrite;
   readonly resolve: (timestamp: number | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class LoneWrites {
+export class ConditionalWrites {
   readonly #queue: WriterQueue;
   readonly #clock: Clock;
   readonly #waiting: Waiting[] = [];
@@ -40,8 +40,8 @@ export class LoneWrites {
     this.#clock = clock;
   }
 
-  /** Does what `writeAlone` of the contracts promises. */
-  write(write: LoneWrite): Promise<number | undefined> {
+  /** Does what `writeConditionally` of the contracts promises. */
+  write(write: ConditionalWrite): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, resolve, reject });
       if (this.#waiting.length === 1) void this.#takeTurn();
@@ -108,7 +108,7 @@ class Round {
   }
 
   /** Returns the timestamp of each; `undefined` for those that found something else than they expected. */
-  run(writes: readonly LoneWrite[]): readonly (number | undefined)[] {
+  run(writes: readonly ConditionalWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
     this.#insertRows();
     this.#drafts.store();
@@ -116,7 +116,7 @@ class Round {
     return stamps;
   }
 
-  #do(write: LoneWrite): number | undefined {
+  #do(write: ConditionalWrite): number | undefined {
     const { list, id, isFresh = false, expected, text, uri, entries } = write;
     const connection = this.#connection;
     if (countPrincipals(entries) > mostPrincipals || !this.#isHeld(write.holder)) return undefined;
@@ -158,7 +158,7 @@ class Round {
   }
 
   /** Whether the object is there that the list belongs to. */
-  #isHeld(holder: LoneWrite['holder']): boolean {
+  #isHeld(holder: ConditionalWrite['holder']): boolean {
     if (holder === undefined) return true;
     const key = keyOfObject(holder.list, holder.id);
     if (this.#holders.has(key)) return true;

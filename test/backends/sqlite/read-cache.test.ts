@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
-import { Changes, Memory, TooMany } from '../../../src/backends/sqlite/memory.ts';
+import { Changes, ReadCache, TooMany } from '../../../src/backends/sqlite/read-cache.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
 import { openConnection, openTestDatabase, temporaryPath, type TestDatabase } from './temporary.ts';
@@ -45,7 +45,7 @@ async function expectSame(one: TestDatabase, other: TestDatabase): Promise<void>
 describe('what is remembered', () => {
   it('is what the database says after a write of any kind', async () => {
     const one = await openTestDatabase();
-    const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     for (const kind of kindsOfWrites) {
       for (const write of fc.sample(kind, 4)) {
         await fill(one);
@@ -58,20 +58,20 @@ describe('what is remembered', () => {
 
   it('is what the database says, whoever writes what, whether it is kept or undone', async () => {
     const one = await openTestDatabase();
-    const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await expectSame(one, other);
   });
 
   it('is what the database says where most entries and memberships are too many to be kept', async () => {
     const one = await openTestDatabase({ mostPrincipals: 1 });
-    const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await fill(one);
     await expectSame(one, other);
   });
 
   it('is what the database says, whatever is pushed out meanwhile', async () => {
-    const one = await openTestDatabase({ memoryBytes: 20_000 });
-    const other = await openTestDatabase({ path: one.path, memoryBytes: 0 });
+    const one = await openTestDatabase({ cacheBytes: 20_000 });
+    const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await fc.assert(
       fc.asyncProperty(anyEvent, async (event) => {
         await happen(event.isOwn ? one : other, event);
@@ -91,7 +91,7 @@ describe('what is remembered', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(step, fc.constantFrom(...ids)), { maxLength: 40 }), async (steps) => {
         const open = (): Connection => new Connection({ path, synchronous: 'OFF', readOnly: true });
-        const snapshots = new Snapshots({ open, writer, memory: new Memory(100_000) });
+        const snapshots = new Snapshots({ open, writer, cache: new ReadCache(100_000) });
         const write = (connection: Connection, i: string): number =>
           connection.run('UPDATE items SET text = ? WHERE id = ?', `{"n":${count++}}`, i);
         let changes = new Changes();
@@ -116,10 +116,10 @@ describe('what is remembered', () => {
             state = 'idle';
           } else if (name === 'foreign' && state !== 'open') write(other, i);
           else if (name === 'checkpoint' && state !== 'open') other.all('PRAGMA wal_checkpoint(PASSIVE)');
-          const isRight = snapshots.run('storage', (connection, memory) =>
+          const isRight = snapshots.run('storage', (connection, cache) =>
             ids.every((each) => {
               const [text] = connection.get<[string]>('SELECT text FROM items WHERE id = ?', each)!;
-              return memory.object(lists[0]!, each, () => new StoredObject(each, 1, text))?.text === text;
+              return cache.object(lists[0]!, each, () => new StoredObject(each, 1, text))?.text === text;
             }),
           );
           expect(isRight).toBe(true);
@@ -141,7 +141,7 @@ describe('what is remembered', () => {
     const open = (): Connection => new Connection({ path, synchronous: 'OFF', readOnly: true });
     const snapshots = new Snapshots({
       open,
-      memory: new Memory(100_000),
+      cache: new ReadCache(100_000),
       writer: {
         get dataVersion() {
           if (isLate) write();
@@ -151,10 +151,10 @@ describe('what is remembered', () => {
     });
     onTestFinished(() => snapshots.close());
     const read = (): number | undefined =>
-      snapshots.run('storage', (connection, memory) => {
+      snapshots.run('storage', (connection, cache) => {
         const now = (): StoredObject =>
           new StoredObject('x', connection.get<[number]>('SELECT n FROM items')![0], '{}');
-        return memory.object(lists[0]!, 'x', now)?.lastModified;
+        return cache.object(lists[0]!, 'x', now)?.lastModified;
       });
     expect(read()).toBe(0);
     await nextTurn();
@@ -287,11 +287,11 @@ describe('memory', () => {
   const row = { list: 1, clock: 1, horizon: 0, live: 1, dead: 0 };
 
   it('keeps what was asked for last, in no more than its bytes', () => {
-    const memory = new Memory(100_000);
+    const cache = new ReadCache(100_000);
     const reads = new Map<string, number>();
     const ask = (n: number): void => {
       const key = `id${n}`;
-      memory.object(first, key, () => {
+      cache.object(first, key, () => {
         reads.set(key, (reads.get(key) ?? 0) + 1);
         return new StoredObject(key, n, JSON.stringify({ text: 'x'.repeat(500) }));
       });
@@ -304,25 +304,25 @@ describe('memory', () => {
   });
 
   it('hands out objects whose attributes are parsed anew, and keeps only their texts', () => {
-    const memory = new Memory(100_000);
+    const cache = new ReadCache(100_000);
     const object = new StoredObject('x', 1, '{"a":1}');
-    const [one, two] = [1, 2].map(() => memory.object(first, 'x', () => object));
+    const [one, two] = [1, 2].map(() => cache.object(first, 'x', () => object));
     expect(two).toEqual(one);
     expect(one).toBe(object);
     expect(two).not.toBe(object);
   });
 
   it('takes a page for outdated when the row of its list was read again', () => {
-    const memory = new Memory(100_000);
+    const cache = new ReadCache(100_000);
     const page = { timestamp: 1, horizon: 0, text: '', count: 0, last: undefined, more: false };
-    memory.keepPage(first, 'all', { row, page });
-    expect(memory.page(first, 'all', row)).toBe(page);
-    expect(memory.page(first, 'all', { ...row })).toBeUndefined();
-    expect(memory.page(first, 'other', row)).toBeUndefined();
+    cache.keepPage(first, 'all', { row, page });
+    expect(cache.page(first, 'all', row)).toBe(page);
+    expect(cache.page(first, 'all', { ...row })).toBeUndefined();
+    expect(cache.page(first, 'other', row)).toBeUndefined();
   });
 
   it('confuses no two lists and no two objects', () => {
-    const memory = new Memory(100_000);
+    const cache = new ReadCache(100_000);
     const keys: readonly (readonly [ListKey, string])[] = [
       [{ kind: 'a', parent: 'b' }, 'c'],
       [{ kind: 'ab', parent: '' }, 'c'],
@@ -331,23 +331,23 @@ describe('memory', () => {
       [{ kind: '1 1 a', parent: 'b' }, 'c'],
     ];
     for (const [n, [key, name]] of keys.entries()) {
-      memory.object(key, name, () => new StoredObject(name, n, '{}'));
-      memory.listRow(key, () => ({ ...row, list: n }));
+      cache.object(key, name, () => new StoredObject(name, n, '{}'));
+      cache.listRow(key, () => ({ ...row, list: n }));
     }
     const nothing = (): never => {
       throw new Error('forgotten');
     };
-    expect(keys.map(([key, name]) => memory.object(key, name, nothing)?.lastModified)).toEqual([0, 1, 2, 3, 4]);
-    expect(memory.listRow(keys[0]![0], nothing)?.list).toBe(0);
-    expect(memory.listRow(keys[1]![0], nothing)?.list).toBe(1);
+    expect(keys.map(([key, name]) => cache.object(key, name, nothing)?.lastModified)).toEqual([0, 1, 2, 3, 4]);
+    expect(cache.listRow(keys[0]![0], nothing)?.list).toBe(0);
+    expect(cache.listRow(keys[1]![0], nothing)?.list).toBe(1);
   });
 
   it('takes what was found out about many for outdated when they were read again', () => {
-    const memory = new Memory(1_000_000);
+    const cache = new ReadCache(1_000_000);
     const [before, after] = [new TooMany(), new TooMany()];
     const asked: (readonly string[])[] = [];
     const has = (whole: TooMany, part: string, texts: readonly string[]): boolean =>
-      memory.hasAny(whole, part, texts, (unknown) => {
+      cache.hasAny(whole, part, texts, (unknown) => {
         asked.push(unknown);
         return unknown.filter((text) => text === 'in');
       });
@@ -360,10 +360,10 @@ describe('memory', () => {
   });
 
   it('of nothing asks each time', () => {
-    const memory = new Memory(0);
+    const cache = new ReadCache(0);
     let reads = 0;
     for (let n = 0; n < 3; n++) {
-      memory.listRow(first, () => {
+      cache.listRow(first, () => {
         reads++;
         return row;
       });
@@ -372,12 +372,12 @@ describe('memory', () => {
   });
 
   it('forgets everything when too much has changed to be listed', () => {
-    const memory = new Memory(100_000);
-    memory.object(first, 'x', () => new StoredObject('x', 1, '{}'));
+    const cache = new ReadCache(100_000);
+    cache.object(first, 'x', () => new StoredObject('x', 1, '{}'));
     const changes = new Changes();
     for (let n = 0; n <= 10_000; n++) changes.ofEntries(`/buckets/b${n}`);
     expect(changes.isEverything).toBe(true);
-    memory.forget(changes);
-    expect(memory.object(first, 'x', () => undefined)).toBeUndefined();
+    cache.forget(changes);
+    expect(cache.object(first, 'x', () => undefined)).toBeUndefined();
   });
 });

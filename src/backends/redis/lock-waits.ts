@@ -10,7 +10,7 @@ export type Blockers = () => Iterable<Holder>;
 
 const tooLong = 'others kept what the request needs for too long';
 
-export class Waits {
+export class LockWaits {
   readonly #timeoutMs: number;
   readonly #waiting = new Map<Holder, Set<Blockers>>();
 

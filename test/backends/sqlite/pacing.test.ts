@@ -1,6 +1,6 @@
 // The pauses of background work, with an event loop whose times the test makes up.
 import { expect, it } from 'vitest';
-import { Pace, type LoopTimes } from '../../../src/backends/sqlite/pace.ts';
+import { Pace, type LoopTimes } from '../../../src/backends/sqlite/pacing.ts';
 
 /** Pieces of work that take 10 ms each, with so long a pause between them as is asked for. */
 function work(

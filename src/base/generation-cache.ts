@@ -10,7 +10,7 @@ interface Kept<V> {
 /** Anything larger than this part of all bytes is not kept, so that it does not push everything else out. */
 const largestPart = 8;
 
-export class Shelf<V> {
+export class GenerationCache<V> {
   readonly #maxBytes: number;
   #young = new Map<string, Kept<V>>();
   #old = new Map<string, Kept<V>>();

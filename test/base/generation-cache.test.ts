@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Shelf } from '../../src/base/shelf.ts';
+import { GenerationCache } from '../../src/base/generation-cache.ts';
 
 it('A shelf keeps what is used again, however much passes through it.', () => {
-  const shelf = new Shelf<number>(1000);
+  const shelf = new GenerationCache<number>(1000);
   shelf.set('kept', -1, 10);
   for (let n = 0; n < 1000; n++) {
     shelf.set(`n${n}`, n, 50);
@@ -13,7 +13,7 @@ it('A shelf keeps what is used again, however much passes through it.', () => {
 });
 
 it('A shelf keeps at least half of its bytes, and never more than all of them.', () => {
-  const shelf = new Shelf<number>(1000);
+  const shelf = new GenerationCache<number>(1000);
   for (let n = 0; n < 1000; n++) shelf.set(`n${n}`, n, 10);
   const kept = Array.from({ length: 1000 }, (_, n) => `n${n}`).filter((key) => shelf.get(key) !== undefined);
   expect(kept.length).toBeGreaterThanOrEqual(50);
@@ -21,7 +21,7 @@ it('A shelf keeps at least half of its bytes, and never more than all of them.',
 });
 
 it('A shelf forgets what is deleted, what is cleared, and what was replaced by something too large.', () => {
-  const shelf = new Shelf<number>(1000);
+  const shelf = new GenerationCache<number>(1000);
   for (const key of ['a', 'b', 'c']) shelf.set(key, 1, 10);
   for (let n = 0; n < 50; n++) shelf.set(`n${n}`, n, 10);
   // Now both generations have it.
@@ -34,7 +34,7 @@ it('A shelf forgets what is deleted, what is cleared, and what was replaced by s
 });
 
 it('A shelf without bytes keeps nothing.', () => {
-  const shelf = new Shelf<number>(0);
+  const shelf = new GenerationCache<number>(0);
   shelf.set('a', 1, 1);
   expect(shelf.get('a')).toBeUndefined();
 });

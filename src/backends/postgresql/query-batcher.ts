@@ -4,7 +4,7 @@
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Row } from './connection.ts';
 import { isRefusal, type BackendName } from './errors.ts';
-import { answersOf, arraysOf, type Question, type QuestionValue } from './question.ts';
+import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 
 /** Statements of one kind that are under way at the same time: the server does one while the answers to another are used. */
 const maxLanes = 2;
@@ -12,36 +12,36 @@ const maxLanes = 2;
 const patienceMs = 10;
 
 interface Asked {
-  readonly values: readonly QuestionValue[];
+  readonly values: readonly BatchValue[];
   readonly answer: Promise<readonly Row[]>;
   readonly resolve: (rows: readonly Row[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** All questions to one database. */
-export class Gatherings {
+export class QueryBatchers {
   readonly #pool: ConnectionPool;
-  readonly #gatherings = new Map<Question, Gathering>();
+  readonly #batchers = new Map<BatchableQuery, QueryBatcher>();
   /** Those that have something to send at the end of this turn of the event loop. */
-  #starting: Gathering[] = [];
+  #starting: QueryBatcher[] = [];
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
   }
 
   /** The rows that answer the question. */
-  ask(backend: BackendName, question: Question, values: readonly QuestionValue[]): Promise<readonly Row[]> {
-    let gathering = this.#gatherings.get(question);
-    if (gathering === undefined) {
-      gathering = new Gathering(this.#pool, backend, question, (ready) => this.#startLater(ready));
-      this.#gatherings.set(question, gathering);
+  ask(backend: BackendName, query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]> {
+    let batcher = this.#batchers.get(query);
+    if (batcher === undefined) {
+      batcher = new QueryBatcher(this.#pool, backend, query, (ready) => this.#startLater(ready));
+      this.#batchers.set(query, batcher);
     }
-    return gathering.ask(values);
+    return batcher.ask(values);
   }
 
   /** What one turn asks leaves at once, so that it shares a connection and a packet. */
-  #startLater(gathering: Gathering): void {
-    this.#starting.push(gathering);
+  #startLater(batcher: QueryBatcher): void {
+    this.#starting.push(batcher);
     if (this.#starting.length > 1) return;
     setImmediate(() => {
       const starting = this.#starting;
@@ -52,11 +52,11 @@ export class Gatherings {
 }
 
 /** Questions of one kind. */
-class Gathering {
+class QueryBatcher {
   readonly #pool: ConnectionPool;
   readonly #backend: BackendName;
-  readonly #question: Question;
-  readonly #startLater: (gathering: Gathering) => void;
+  readonly #query: BatchableQuery;
+  readonly #startLater: (batcher: QueryBatcher) => void;
   /** By their values. */
   #waiting = new Map<string, Asked>();
   #lanes = 0;
@@ -67,16 +67,16 @@ class Gathering {
   constructor(
     pool: ConnectionPool,
     backend: BackendName,
-    question: Question,
-    startLater: (gathering: Gathering) => void,
+    query: BatchableQuery,
+    startLater: (batcher: QueryBatcher) => void,
   ) {
     this.#pool = pool;
     this.#backend = backend;
-    this.#question = question;
+    this.#query = query;
     this.#startLater = startLater;
   }
 
-  ask(values: readonly QuestionValue[]): Promise<readonly Row[]> {
+  ask(values: readonly BatchValue[]): Promise<readonly Row[]> {
     const key = keyOf(values);
     const known = this.#waiting.get(key);
     if (known !== undefined) return known.answer;
@@ -102,11 +102,11 @@ class Gathering {
   #mayStart(): boolean {
     const { size } = this.#waiting;
     if (size === 0) return false;
-    return (this.#lanes < maxLanes && size * 2 >= this.#underWay) || size >= this.#question.maxTogether;
+    return (this.#lanes < maxLanes && size * 2 >= this.#underWay) || size >= this.#query.maxTogether;
   }
 
   #takeGroup(): readonly Asked[] {
-    const { maxTogether } = this.#question;
+    const { maxTogether } = this.#query;
     if (this.#waiting.size <= maxTogether) {
       const all = [...this.#waiting.values()];
       this.#waiting = new Map();
@@ -146,7 +146,7 @@ class Gathering {
   }
 
   async #run(group: readonly Asked[]): Promise<readonly (readonly Row[])[]> {
-    const { alone, together } = this.#question;
+    const { alone, together } = this.#query;
     if (group.length === 1) return [(await this.#pool.run(this.#backend, alone, group[0]!.values)).rows];
     const { rows } = await this.#pool.run(this.#backend, together, arraysOf(group.map(({ values }) => values)));
     return answersOf(rows, group.length);
@@ -176,13 +176,13 @@ function originOf(error: unknown): unknown {
 }
 
 /** Texts may hold anything, so the lengths stand before them. */
-function keyOf(values: readonly QuestionValue[]): string {
+function keyOf(values: readonly BatchValue[]): string {
   let key = '';
   for (const value of values) key += typeof value === 'string' ? `${value.length}:${value}` : `${value};`;
   return key;
 }
 
-function newAsked(values: readonly QuestionValue[]): Asked {
+function newAsked(values: readonly BatchValue[]): Asked {
   let resolve!: Asked['resolve'];
   let reject!: Asked['reject'];
   const answer = new Promise<readonly Row[]>((onAnswer, onFailure) => {

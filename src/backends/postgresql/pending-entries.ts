@@ -36,7 +36,7 @@ interface Entry {
   readonly principals: Map<string, string>;
 }
 
-export class KeptEntries {
+export class PendingEntries {
   /** Folder → entries, by name and permission. */
   readonly #folders = new Map<string, Map<string, Entry>>();
   #count = 0;

@@ -4,7 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
-export class LogFile {
+export class WalFile {
   readonly #path: string;
   #file: FileHandle | undefined;
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { textArray } from '../../../src/backends/postgresql/array-text.ts';
 import type { Row } from '../../../src/backends/postgresql/connection.ts';
-import { question } from '../../../src/backends/postgresql/question.ts';
+import { batchableQuery } from '../../../src/backends/postgresql/batchable-query.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { joinPage } from '../../../src/core/objects/joined.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
@@ -21,11 +21,11 @@ const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 100 };
 const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascending' }] };
 /** Which statement it went with: two that go on at the same time may have begun in the same microsecond. */
-const askWhich = question(
+const askWhich = batchableQuery(
   'ask-which',
   `SELECT pg_backend_pid() || ' ' || statement_timestamp() FROM (SELECT count(*) FROM coffer_memberships m WHERE m.user_key = $1::text) k`,
 );
-const readTwice = question('read-twice', 'SELECT $1::text, 2 * $2::bigint');
+const readTwice = batchableQuery('read-twice', 'SELECT $1::text, 2 * $2::bigint');
 
 let proxy: CountingProxy;
 /** By way of the proxy, which brings answers back together. */
@@ -173,7 +173,7 @@ describe('reads that come together', () => {
 
 describe('a question', () => {
   it('fails alone.', async () => {
-    const divide = question('divide', 'SELECT 10 / $1::int');
+    const divide = batchableQuery('divide', 'SELECT 10 / $1::int');
     const results = await Promise.allSettled([1, 0, 5, 10].map((by) => access.ask(divide, [by])));
     expect(results.map((result) => (result.status === 'fulfilled' ? result.value[0]?.[0] : 'failed'))).toEqual([
       '10',
@@ -184,7 +184,7 @@ describe('a question', () => {
   });
 
   it('is answered while others are still under way.', async () => {
-    const sleep = question('sleep', 'SELECT pg_sleep($1::float8)::text');
+    const sleep = batchableQuery('sleep', 'SELECT pg_sleep($1::float8)::text');
     let isOver = false;
     const slow = access.ask(sleep, [1]).then(() => (isOver = true));
     // It leaves at the end of this turn of the event loop.

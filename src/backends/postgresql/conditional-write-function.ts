@@ -5,7 +5,7 @@
  * SQL that creates it. It returns the timestamp given, NULL when something was not as expected, or -1 when it would have to
  * wait and shall not; then nothing is written.
  */
-export const writeAloneFunction = `
+export const conditionalWriteFunction = `
   CREATE OR REPLACE FUNCTION coffer_write_alone(
     -- The object that the list belongs to; NULL for lists at the root.
     holder_parent text, holder_kind text, holder_id text,

@@ -1,6 +1,6 @@
 // Turns inside one process: of the units that want to write one list, one works at a time and the others wait in the order
 // they came. The server would tell them apart by versions alone, but then all but one would have worked in vain.
-import type { Holder, Waits } from './waits.ts';
+import type { Holder, LockWaits } from './lock-waits.ts';
 
 interface Waiter {
   readonly holder: Holder;
@@ -12,11 +12,11 @@ interface Turn {
   readonly waiting: Waiter[];
 }
 
-export class Turns {
-  readonly #waits: Waits;
+export class ListQueue {
+  readonly #waits: LockWaits;
   readonly #turns = new Map<string, Turn>();
 
-  constructor(waits: Waits) {
+  constructor(waits: LockWaits) {
     this.#waits = waits;
   }
 

@@ -6,7 +6,7 @@ import type { ListKey } from '../core/objects/stored.ts';
 
 const maxAttempts = 8;
 
-export class Races {
+export class Retry {
   #attempt = 1;
   #isFirst = true;
   #contended: readonly ListKey[] = [];

@@ -2,7 +2,7 @@
 // for the list of another.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { LoneWrite } from '../../../src/contracts/database.ts';
+import type { ConditionalWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
@@ -41,11 +41,11 @@ function listOf(number: number): ListKey {
 }
 
 /** A record under an id that was drawn just now. */
-function freshRecord(list: ListKey): LoneWrite {
+function freshRecord(list: ListKey): ConditionalWrite {
   return { ...newRecord(list), isFresh: true };
 }
 
-function newRecord(list: ListKey, text = '{"n":1}'): LoneWrite {
+function newRecord(list: ListKey, text = '{"n":1}'): ConditionalWrite {
   const id = `r${count++}`;
   const uri = `${list.parent}/records/${id}`;
   return { list, id, holder: undefined, expected: undefined, text, uri, entries: { write: ['acme:zoe'] } };
@@ -53,12 +53,12 @@ function newRecord(list: ListKey, text = '{"n":1}'): LoneWrite {
 
 function writeTo(
   { database }: OpenPostgres,
-  ...writes: readonly LoneWrite[]
+  ...writes: readonly ConditionalWrite[]
 ): Promise<readonly (number | undefined)[]> {
-  return Promise.all(writes.map((each) => database.writeAlone!(each)));
+  return Promise.all(writes.map((each) => database.writeConditionally!(each)));
 }
 
-function write(...writes: readonly LoneWrite[]): Promise<readonly unknown[]> {
+function write(...writes: readonly ConditionalWrite[]): Promise<readonly unknown[]> {
   return writeTo(stores, ...writes);
 }
 
@@ -149,7 +149,7 @@ describe('writes alone on PostgreSQL', () => {
     const good = newRecord(lists[0]!);
     // No service sends this on: it is refused with a 400.
     const bad = newRecord(lists[1]!, '{"n":"\\u0000"}');
-    const results = await Promise.allSettled([good, bad].map((each) => stores.database.writeAlone!(each)));
+    const results = await Promise.allSettled([good, bad].map((each) => stores.database.writeConditionally!(each)));
     expect(results.map((result) => result.status === 'rejected' && result.reason)).toEqual([
       expect.any(TransactionConflict),
       expect.any(TransactionConflict),

@@ -1,6 +1,6 @@
 // Writes alone as calls of the functions of the server: new objects under ids drawn just now, as most are, by one call for
 // all of them, and everything else by one call each.
-import type { LoneWrite } from '../../contracts/database.ts';
+import type { ConditionalWrite } from '../../contracts/database.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
@@ -29,7 +29,7 @@ export interface Call {
 }
 
 export interface TimedWrite {
-  readonly write: LoneWrite;
+  readonly write: ConditionalWrite;
   /** Milliseconds since 1970 UTC when it was asked for. */
   readonly now: number;
 }
@@ -56,7 +56,7 @@ function stampOf(row: Row | undefined): number | undefined {
 
 interface List {
   readonly number: number;
-  readonly first: LoneWrite;
+  readonly first: ConditionalWrite;
   readonly folder: string | null;
   count: number;
 }
@@ -82,7 +82,7 @@ class Creations {
   }
 
   /** Answers whether it is one of those that can be done together. */
-  add(write: LoneWrite, now: number, index: number): boolean {
+  add(write: ConditionalWrite, now: number, index: number): boolean {
     const { id, isFresh = false, expected, text, lastModified, uri, entries } = write;
     if (!isFresh || expected !== undefined || text === undefined || lastModified !== undefined) return false;
     const place = uri === undefined ? undefined : splitObjectId(uri);
@@ -111,7 +111,7 @@ class Creations {
   }
 
   /** `undefined` for a write that differs from others to its list in where it lies, which none does so far. */
-  #listFor(write: LoneWrite, folder: string | null): List | undefined {
+  #listFor(write: ConditionalWrite, folder: string | null): List | undefined {
     const name = nameOf(write.list);
     const known = this.#lists.get(name);
     if (known === undefined) {
@@ -159,12 +159,12 @@ class Creations {
   }
 }
 
-function isSameHolder(a: LoneWrite['holder'], b: LoneWrite['holder']): boolean {
+function isSameHolder(a: ConditionalWrite['holder'], b: ConditionalWrite['holder']): boolean {
   if (a === undefined || b === undefined) return a === b;
   return a.id === b.id && a.list.kind === b.list.kind && a.list.parent === b.list.parent;
 }
 
-function valuesOf(write: LoneWrite, now: number): readonly SqlValue[] {
+function valuesOf(write: ConditionalWrite, now: number): readonly SqlValue[] {
   const { list, id, holder, expected, isFresh = false, text, lastModified, uri } = write;
   const entries = text === undefined ? {} : write.entries;
   const { folder, name } = uri === undefined ? { folder: null, name: null } : splitObjectId(uri);

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { LoneWrite } from '../../../src/contracts/database.ts';
+import type { ConditionalWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
-import { writeAlone } from '../../../src/testing/lone-writes.ts';
+import { writeConditionally } from '../../../src/testing/conditional-writes.ts';
 import { openTestDatabase, type TestDatabase } from './temporary.ts';
 import { ids, lists, objectIds, observe } from './writes.ts';
 
@@ -30,7 +30,7 @@ const anyWrite = fc.record({
 async function toLoneWrite(
   { storage }: TestDatabase,
   { knowsState, fresh, ...about }: typeof anyWrite extends fc.Arbitrary<infer T> ? T : never,
-): Promise<LoneWrite> {
+): Promise<ConditionalWrite> {
   if (fresh !== undefined) {
     const { text = '{}', uri } = about;
     const ownUri = uri === undefined ? undefined : `/buckets/b/collections/c/records/${fresh}`;
@@ -45,13 +45,13 @@ describe('writes alone that come together', () => {
     const together = await openTestDatabase();
     const apart = await openTestDatabase();
     const { storage, permission } = apart;
-    const { writeAlone: _, ...database } = apart.database;
+    const { writeConditionally: _, ...database } = apart.database;
     await fc.assert(
       fc.asyncProperty(fc.array(anyWrite, { minLength: 1, maxLength: 12 }), async (drawn) => {
         const writes = await Promise.all(drawn.map((each) => toLoneWrite(together, each)));
-        const stamps = await Promise.all(writes.map((write) => together.database.writeAlone!(write)));
+        const stamps = await Promise.all(writes.map((write) => together.database.writeConditionally!(write)));
         const expected: (number | undefined)[] = [];
-        for (const write of writes) expected.push(await writeAlone({ database, storage, permission }, write));
+        for (const write of writes) expected.push(await writeConditionally({ database, storage, permission }, write));
         expect(stamps).toEqual(expected);
         expect(await observe(together)).toEqual(await observe(apart));
       }),
@@ -64,7 +64,7 @@ describe('writes alone that come together', () => {
     const list = lists[0]!;
     await one.unit((storage) => storage.create(list, 'taken', '{"old":true}'));
     const before = await observe(one);
-    const fresh = (id: string): LoneWrite => ({
+    const fresh = (id: string): ConditionalWrite => ({
       list,
       id,
       holder: undefined,
@@ -74,7 +74,9 @@ describe('writes alone that come together', () => {
       uri: `/buckets/b/collections/c/records/${id}`,
       entries: { write: ['alice'] },
     });
-    const outcomes = await Promise.allSettled(['a', 'taken', 'b'].map((id) => one.database.writeAlone!(fresh(id))));
+    const outcomes = await Promise.allSettled(
+      ['a', 'taken', 'b'].map((id) => one.database.writeConditionally!(fresh(id))),
+    );
     for (const outcome of outcomes) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(TransactionConflict);
     }
@@ -84,11 +86,11 @@ describe('writes alone that come together', () => {
 
   it('share a turn in bounded numbers, and all get one', async () => {
     const one = await openTestDatabase();
-    const write = (n: number): LoneWrite => {
+    const write = (n: number): ConditionalWrite => {
       const list = lists[n % 2]!;
       return { list, id: `r${n}`, holder: undefined, expected: undefined, text: '{}', uri: undefined, entries: {} };
     };
-    const stamps = await Promise.all(Array.from({ length: 350 }, (_, n) => one.database.writeAlone!(write(n))));
+    const stamps = await Promise.all(Array.from({ length: 350 }, (_, n) => one.database.writeConditionally!(write(n))));
     const first = one.clock.now();
     expect(stamps).toEqual(Array.from({ length: 350 }, (_, n) => first + Math.floor(n / 2)));
   });
@@ -98,7 +100,7 @@ describe('writes alone that come together', () => {
     const many = Array.from({ length: 5000 }, (_, n) => `user:${n}`);
     const uri = '/buckets/b/collections/c/records/x';
     const about = { list: lists[0]!, id: 'x', holder: undefined, expected: undefined, text: '{}', uri };
-    expect(await one.database.writeAlone!({ ...about, entries: { read: many } })).toBeUndefined();
+    expect(await one.database.writeConditionally!({ ...about, entries: { read: many } })).toBeUndefined();
     for (const entries of [{ read: many }, { read: many.slice(4000) }]) {
       let isDone = false;
       const writing = one.unit((_, permission) => permission.replaceObjectPermissions(uri, entries));

@@ -28,7 +28,7 @@ async function writeRecord(
 ): Promise<void> {
   await inUnit(database, async (transaction) => {
     const writer = storage.writer(transaction);
-    if ((await writer.hold(collections, 'fruits', below)) === undefined) return;
+    if ((await writer.lockShared(collections, 'fruits', below)) === undefined) return;
     await nextTurn();
     await writer.lock(records, id);
     await writer.update(records, id, '{}');
@@ -74,20 +74,20 @@ async function race(context: TransactionContext, remove: () => Promise<void>, be
   await requireNothingBelow(context);
 }
 
-/** What `hold` promises. */
-export const holdingCases: readonly TransactionCase[] = [
+/** What `lockShared` promises. */
+export const sharedLockCases: readonly TransactionCase[] = [
   {
     name: 'a held object is read',
     async run(context) {
       await seed(context);
       await inUnit(context.database, async (transaction) => {
         const writer = context.storage.writer(transaction);
-        assert.equal((await writer.hold(collections, 'fruits'))!.text, '{}');
+        assert.equal((await writer.lockShared(collections, 'fruits'))!.text, '{}');
         await writer.update(collections, 'fruits', '{"n":1}');
-        assert.equal((await writer.hold(collections, 'fruits'))!.text, '{"n":1}');
+        assert.equal((await writer.lockShared(collections, 'fruits'))!.text, '{"n":1}');
         await writer.delete(collections, 'fruits');
-        assert.equal(await writer.hold(collections, 'fruits'), undefined);
-        assert.equal(await writer.hold(records, 'none'), undefined);
+        assert.equal(await writer.lockShared(collections, 'fruits'), undefined);
+        assert.equal(await writer.lockShared(records, 'none'), undefined);
       });
     },
   },
@@ -123,9 +123,9 @@ export const holdingCases: readonly TransactionCase[] = [
       await inUnit(context.database, async (transaction) => {
         const writer = context.storage.writer(transaction);
         await writer.lock(records);
-        assert.equal((await writer.hold(collections, 'fruits', records))!.text, '{}');
+        assert.equal((await writer.lockShared(collections, 'fruits', records))!.text, '{}');
         assert.equal(
-          await writer.hold(collections, 'nuts', { ...records, parent: '/buckets/food/collections/nuts' }),
+          await writer.lockShared(collections, 'nuts', { ...records, parent: '/buckets/food/collections/nuts' }),
           undefined,
         );
       });

@@ -1,7 +1,7 @@
 // Cases about writes that are a unit of work of their own: they wait, check and count as a unit of work does. Where a
 // database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
 import assert from 'node:assert/strict';
-import type { LoneWrite } from '../contracts/database.ts';
+import type { ConditionalWrite } from '../contracts/database.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { isSameObject, type ListKey } from '../core/objects/stored.ts';
@@ -16,15 +16,16 @@ const holder = { list: collections, id: 'fruits' };
 type Stores = Pick<TransactionContext, 'database' | 'storage' | 'permission'>;
 
 /** Does a write alone, in a transaction where the database offers no other way. */
-export function writeAlone(stores: Stores, write: LoneWrite): Promise<number | undefined> {
+export function writeConditionally(stores: Stores, write: ConditionalWrite): Promise<number | undefined> {
   const { database } = stores;
-  return database.writeAlone === undefined ? writeInUnit(stores, write) : database.writeAlone(write);
+  return database.writeConditionally === undefined ? writeInUnit(stores, write) : database.writeConditionally(write);
 }
 
-function writeInUnit(stores: Stores, write: LoneWrite): Promise<number | undefined> {
+function writeInUnit(stores: Stores, write: ConditionalWrite): Promise<number | undefined> {
   const { list, id, expected, text, lastModified, uri, entries } = write;
   return inUnitOf(stores, async ({ storage, permission }) => {
-    if (write.holder !== undefined && (await storage.hold(write.holder.list, write.holder.id)) === undefined) return;
+    if (write.holder !== undefined && (await storage.lockShared(write.holder.list, write.holder.id)) === undefined)
+      return;
     const { object, timestamp } = await storage.lock(list, id);
     if (!isSameObject(object, expected) || (lastModified ?? Infinity) <= (timestamp ?? 0)) return;
     if (text === undefined) {
@@ -38,14 +39,14 @@ function writeInUnit(stores: Stores, write: LoneWrite): Promise<number | undefin
 }
 
 /** A write of a record that is not there yet. */
-function newRecord(id: string, change: Partial<LoneWrite> = {}): LoneWrite {
+function newRecord(id: string, change: Partial<ConditionalWrite> = {}): ConditionalWrite {
   const uri = `${records.parent}/records/${id}`;
   const entries = { write: ['acme:zoe'] };
   return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
 }
 
 /** The same when it is there. */
-function asRead(lastModified: number): LoneWrite['expected'] {
+function asRead(lastModified: number): ConditionalWrite['expected'] {
   return { lastModified, text: '{"n":1}' };
 }
 
@@ -53,8 +54,8 @@ async function seed(context: TransactionContext): Promise<void> {
   await inUnitOf(context, ({ storage }) => storage.create(collections, 'fruits', '{}'));
 }
 
-async function required(context: TransactionContext, write: LoneWrite): Promise<number> {
-  const timestamp = await writeAlone(context, write);
+async function required(context: TransactionContext, write: ConditionalWrite): Promise<number> {
+  const timestamp = await writeConditionally(context, write);
   assert.ok(timestamp !== undefined, 'nothing was written');
   return timestamp;
 }
@@ -92,7 +93,7 @@ function loneCase(name: string, body: Body): TransactionCase {
 }
 
 /** Each leaves everything as it was after the first record. */
-const refused: readonly (readonly [string, (first: number) => LoneWrite])[] = [
+const refused: readonly (readonly [string, (first: number) => ConditionalWrite])[] = [
   ['of a new object does nothing where there is one', () => newRecord('x', { text: '{}' })],
   ['of a change does nothing where another one came first', (first) => newRecord('x', { expected: asRead(first - 1) })],
   [
@@ -113,7 +114,7 @@ const refused: readonly (readonly [string, (first: number) => LoneWrite])[] = [
 ];
 
 /** Writes alone. */
-export const loneWriteCases: readonly TransactionCase[] = [
+export const conditionalWriteCases: readonly TransactionCase[] = [
   loneCase('stores a new object with its entries', async (context) => {
     const { clock } = context;
     const first = await required(context, newRecord('x'));
@@ -132,7 +133,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     const expected = asRead(await required(context, newRecord('x', { entries: { read: ['a'], write: ['b'] } })));
     context.clock.advance(10);
     const change = newRecord('x', { expected, text: '{"n":2}', entries: {} });
-    assert.equal(await writeAlone(context, change), context.clock.now());
+    assert.equal(await writeConditionally(context, change), context.clock.now());
     assert.equal((await context.storage.reader.get(records, 'x'))?.text, '{"n":2}');
     const permissions = await context.permission.reader.getObjectPermissions(`${records.parent}/records/x`);
     assert.deepEqual(permissions, { read: ['a'], write: ['b'] });
@@ -158,8 +159,8 @@ export const loneWriteCases: readonly TransactionCase[] = [
   }),
   loneCase('goes on with the clock of the list, and moves it where told to', async (context) => {
     const ahead = context.clock.now() + 1_000_000;
-    assert.equal(await writeAlone(context, newRecord('x', { lastModified: ahead })), ahead);
-    assert.equal(await writeAlone(context, newRecord('y')), ahead + 1);
+    assert.equal(await writeConditionally(context, newRecord('x', { lastModified: ahead })), ahead);
+    assert.equal(await writeConditionally(context, newRecord('y')), ahead + 1);
     assert.equal(await context.storage.reader.resourceTimestamp(records), ahead + 1);
   }),
   loneCase(
@@ -175,7 +176,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     loneCase(name, async (context) => {
       const first = await required(context, newRecord('x'));
       const before = await stateOf(context);
-      assert.equal(await writeAlone(context, write(first)), undefined);
+      assert.equal(await writeConditionally(context, write(first)), undefined);
       assert.deepEqual(await stateOf(context), before);
     }),
   ),
@@ -189,7 +190,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
   loneCase('that changes what others change as well wins alone', async (context) => {
     const expected = asRead(await required(context, newRecord('x')));
     const changes = Array.from({ length: 10 }, (_, n) => newRecord('x', { expected, text: `{"n":${n}}`, entries: {} }));
-    const stamps = await Promise.all(changes.map((change) => writeAlone(context, change)));
+    const stamps = await Promise.all(changes.map((change) => writeConditionally(context, change)));
     const winners = changes.filter((_, index) => stamps[index] !== undefined);
     assert.deepEqual([winners.length, (await context.storage.reader.get(records, 'x'))?.text], [1, winners[0]?.text]);
   }),
@@ -197,7 +198,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     const changed = asRead(await required(context, newRecord('x', { entries: {} })));
     const lists = ['a', 'b'].map((name) => ({ kind: 'record', parent: `/buckets/food/collections/fruits-${name}` }));
     const unknown = { list: collections, id: 'none' };
-    const fresh = (list: ListKey, id: string, change: Partial<LoneWrite> = {}): LoneWrite =>
+    const fresh = (list: ListKey, id: string, change: Partial<ConditionalWrite> = {}): ConditionalWrite =>
       newRecord(id, { list, uri: `${list.parent}/records/${id}`, isFresh: true, ...change });
     const writes = [
       fresh(records, 'r0', { text: '{"text":"\\"\\\\ \\n {é} \u{1F600}, NULL","n":1e-20000}' }),
@@ -209,7 +210,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
       fresh(lists[1]!, 'r5', { holder: unknown }),
       fresh(lists[0]!, 'r6', { holder: unknown }),
     ];
-    const stamps = await Promise.all(writes.map((write) => writeAlone(context, write)));
+    const stamps = await Promise.all(writes.map((write) => writeConditionally(context, write)));
     assert.deepEqual(
       stamps.map((stamp) => stamp !== undefined),
       [true, true, true, false, true, true, false, false],
@@ -233,7 +234,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     }
   }),
   loneCase('refuses a text that cannot be stored, for no fault of those done with it', async (context) => {
-    const hostile = (text: string): readonly LoneWrite[] => [
+    const hostile = (text: string): readonly ConditionalWrite[] => [
       newRecord(text),
       newRecord('y', { text: `{"a":"${text}"}` }),
       newRecord('y', { uri: `/${text}` }),
@@ -244,8 +245,8 @@ export const loneWriteCases: readonly TransactionCase[] = [
     for (const text of unstorableTexts) {
       for (const [n, write] of hostile(text).entries()) {
         const [own, other] = await Promise.allSettled([
-          writeAlone(context, write),
-          writeAlone(context, newRecord(`z${n}`, { isFresh: true })),
+          writeConditionally(context, write),
+          writeConditionally(context, newRecord(`z${n}`, { isFresh: true })),
         ]);
         assert.ok(own.status === 'rejected' || own.value === undefined, JSON.stringify([n, text]));
         assert.ok(other.status === 'fulfilled' || other.reason instanceof TransactionConflict);
@@ -255,7 +256,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
         });
       }
     }
-    await requireRefusal((text) => writeAlone(context, newRecord(text)));
+    await requireRefusal((text) => writeConditionally(context, newRecord(text)));
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 0);
     assert.equal((await context.permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
   }),
@@ -268,7 +269,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
     assert.ok((await writing) > lastModified);
   }),
   loneCase('never outlives the object above', async (context) => {
-    const writes = Array.from({ length: 10 }, (_, n) => writeAlone(context, newRecord(`r${n}`)));
+    const writes = Array.from({ length: 10 }, (_, n) => writeConditionally(context, newRecord(`r${n}`)));
     const deleting = inUnitOf(context, async ({ storage, permission }) => {
       await storage.lock(collections, 'fruits');
       await storage.delete(collections, 'fruits');
@@ -276,7 +277,7 @@ export const loneWriteCases: readonly TransactionCase[] = [
       await permission.deletePermissionsBelow(records.parent);
     });
     await Promise.all([...writes, deleting]);
-    assert.equal(await writeAlone(context, newRecord('late')), undefined);
+    assert.equal(await writeConditionally(context, newRecord('late')), undefined);
     assert.equal(await context.storage.reader.countAll(records, { filters: [], includeDeleted: true }), 0);
     assert.equal((await context.permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
   }),

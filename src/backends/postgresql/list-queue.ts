@@ -3,7 +3,7 @@
 import type { Inheritance, SharedTransaction } from './shared-transaction.ts';
 
 /** A unit of work that may stand in line. */
-export interface InLine {
+export interface QueuedUnit {
   readonly transaction: SharedTransaction;
   /** It is the unit's turn, in its own transaction. */
   start(): void;
@@ -11,12 +11,12 @@ export interface InLine {
   join(transaction: SharedTransaction, inheritance: Inheritance): void;
 }
 
-export class Lines {
+export class ListQueue {
   readonly #taken = new Set<string>();
-  readonly #waiting = new Map<string, InLine[]>();
+  readonly #waiting = new Map<string, QueuedUnit[]>();
 
   /** Gives the unit the turn of the list, or else has it wait; answers which. */
-  enter(list: string, unit: InLine): boolean {
+  enter(list: string, unit: QueuedUnit): boolean {
     if (!this.#taken.has(list)) {
       this.#give(list, unit);
       return true;
@@ -28,7 +28,7 @@ export class Lines {
   }
 
   /** Takes the next unit out of a line for lists that the transaction has. */
-  next({ turns }: SharedTransaction): InLine | undefined {
+  next({ turns }: SharedTransaction): QueuedUnit | undefined {
     for (const list of turns) {
       const unit = this.#shift(list);
       if (unit !== undefined) return unit;
@@ -50,19 +50,19 @@ export class Lines {
   }
 
   /** The unit waits no longer. */
-  giveUp(list: string, unit: InLine): void {
+  giveUp(list: string, unit: QueuedUnit): void {
     const line = this.#waiting.get(list);
     if (line?.includes(unit) !== true) return;
     line.splice(line.indexOf(unit), 1);
     if (line.length === 0) this.#waiting.delete(list);
   }
 
-  #give(list: string, { transaction }: InLine): void {
+  #give(list: string, { transaction }: QueuedUnit): void {
     this.#taken.add(list);
     transaction.turns.add(list);
   }
 
-  #shift(list: string): InLine | undefined {
+  #shift(list: string): QueuedUnit | undefined {
     const line = this.#waiting.get(list);
     const unit = line?.shift();
     if (line?.length === 0) this.#waiting.delete(list);

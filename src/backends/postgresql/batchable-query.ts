@@ -4,9 +4,9 @@ import { textArray } from './array-text.ts';
 import { quick, type Row, type Statement } from './connection.ts';
 
 /** A value that stands for one parameter of a question; lists are written as `textArray`. */
-export type QuestionValue = string | number;
+export type BatchValue = string | number;
 
-export interface Question {
+export interface BatchableQuery {
   /** Asks once. */
   readonly alone: Statement;
   /** Asks any number of times: an array for each parameter. The place of the question, from 1, is the last column. */
@@ -20,7 +20,7 @@ export interface Question {
  *
  * @param text a query whose parameters all have a type, `$1::text`
  */
-export function question(name: string, text: string, { maxTogether = 64 } = {}): Question {
+export function batchableQuery(name: string, text: string, { maxTogether = 64 } = {}): BatchableQuery {
   const alone = quick(name, text);
   return { alone, together: quick(`${name}-together`, textTogether(text)), maxTogether };
 }
@@ -40,7 +40,7 @@ function textTogether(text: string): string {
 }
 
 /** Several lots of values as the arrays of `together`. */
-export function arraysOf(lots: readonly (readonly QuestionValue[])[]): readonly string[] {
+export function arraysOf(lots: readonly (readonly BatchValue[])[]): readonly string[] {
   return lots[0]!.map((_, index) => textArray(lots.map((values) => String(values[index]))));
 }
 

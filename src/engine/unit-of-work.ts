@@ -1,6 +1,6 @@
 // The unit of work of one outer request. Reading goes to committed state until something asks to write; from then
 // on everything, reads included, happens inside one transaction over storage and permissions.
-import type { Database, LoneWrite, Transaction } from '../contracts/database.ts';
+import type { Database, ConditionalWrite, Transaction } from '../contracts/database.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
@@ -30,42 +30,42 @@ export interface Writer extends Reader {
 /** Whether writes that were given up left no trace, or a commit failed so that nobody knows. */
 export type Fate = 'undone' | 'unknown';
 
-export interface SessionOptions {
+export interface UnitOfWorkOptions {
   /** Lists over which an earlier attempt at the same work lost a race; locked before all others. */
   readonly contended?: readonly ListKey[];
   /**
-   * Whether writes may be done by `writeAlone`, or in a transaction that others share; default `false`: in one of its own.
+   * Whether writes may be done by `writeConditionally`, or in a transaction that others share; default `false`: in one of its own.
    * What fails so may be the fault of others.
    */
-  readonly mayWriteAlone?: boolean;
+  readonly mayWriteConditionally?: boolean;
   /** Who hears of what happens; default nobody. */
   readonly subscribers?: Subscribers;
   /** Whom the work is for, as far as that is known when it begins to write; default nobody in particular. */
   readonly user?: { readonly userId: string | undefined };
 }
 
-export class Session {
+export class UnitOfWork {
   readonly #stores: Stores;
   readonly #logger: Logger;
   readonly #contended: readonly ListKey[];
   readonly #subscribers: Subscribers;
-  readonly #user: SessionOptions['user'];
+  readonly #user: UnitOfWorkOptions['user'];
   // Most requests only read: for them nothing of this is made.
   #events: EventQueue | undefined;
   #transactions: Transaction[] | undefined;
   #writer: Writer | undefined;
   #afterCommit: Task[] | undefined;
   #onAbandon: AbandonTask[] | undefined;
-  #doomed = false;
-  #mayWriteAlone: boolean;
+  #isRollbackOnly = false;
+  #mayWriteConditionally: boolean;
   #isShared = false;
   readonly #mayShare: boolean;
 
-  constructor(stores: Stores, logger: Logger, options: SessionOptions = {}) {
-    const { contended = [], subscribers = Subscribers.none, mayWriteAlone = false, user } = options;
+  constructor(stores: Stores, logger: Logger, options: UnitOfWorkOptions = {}) {
+    const { contended = [], subscribers = Subscribers.none, mayWriteConditionally = false, user } = options;
     this.#user = user;
-    this.#mayWriteAlone = mayWriteAlone;
-    this.#mayShare = mayWriteAlone;
+    this.#mayWriteConditionally = mayWriteConditionally;
+    this.#mayShare = mayWriteConditionally;
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
@@ -124,7 +124,7 @@ export class Session {
 
   /** Tells that several requests are going to be done in this unit of work, so that none may commit by itself. */
   expectSeveral(): void {
-    this.#mayWriteAlone = false;
+    this.#mayWriteConditionally = false;
     this.#isShared = true;
   }
 
@@ -137,10 +137,10 @@ export class Session {
   }
 
   /** Whether a write that is all that the request does may be done in one step, and is cheaper so. */
-  get canWriteAlone(): boolean {
+  get canWriteConditionally(): boolean {
     const { storage } = this.#stores;
-    const isPossible = storage.database.writeAlone !== undefined && this.hasOneTransaction;
-    return this.#mayWriteAlone && this.#writer === undefined && isPossible;
+    const isPossible = storage.database.writeConditionally !== undefined && this.hasOneTransaction;
+    return this.#mayWriteConditionally && this.#writer === undefined && isPossible;
   }
 
   /**
@@ -148,9 +148,9 @@ export class Session {
    *
    * @returns the timestamp of what was written; `undefined`: nothing was, since something was not as expected
    */
-  async writeAlone(write: LoneWrite): Promise<number | undefined> {
+  async writeConditionally(write: ConditionalWrite): Promise<number | undefined> {
     try {
-      return await this.#stores.storage.database.writeAlone!(write);
+      return await this.#stores.storage.database.writeConditionally!(write);
     } catch (error) {
       await this.abandon(error instanceof TransactionConflict ? 'undone' : 'unknown');
       throw error;
@@ -183,13 +183,13 @@ export class Session {
   }
 
   /** Whether nothing of this will be committed. */
-  get isDoomed(): boolean {
-    return this.#doomed;
+  get isRollbackOnly(): boolean {
+    return this.#isRollbackOnly;
   }
 
   /** From here on nothing will be committed, although the remaining entries of a batch are still answered. */
-  doom(): void {
-    this.#doomed = true;
+  setRollbackOnly(): void {
+    this.#isRollbackOnly = true;
   }
 
   /**
@@ -198,7 +198,7 @@ export class Session {
    * @throws TransactionConflict when it must be run again from its start; BackendUnavailable when nothing was written
    */
   async end(keep: boolean): Promise<void> {
-    if (!keep || this.#doomed) return this.abandon();
+    if (!keep || this.#isRollbackOnly) return this.abandon();
     const open = this.#transactions ?? [];
     while (open.length > 0) {
       const transaction = open.shift()!;

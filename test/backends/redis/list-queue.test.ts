@@ -1,14 +1,14 @@
 // Turns of the units of one process: in order, one at a time, and never waiting in a circle.
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../../src/backends/redis/turns.ts';
-import { Waits } from '../../../src/backends/redis/waits.ts';
+import { ListQueue } from '../../../src/backends/redis/list-queue.ts';
+import { LockWaits } from '../../../src/backends/redis/lock-waits.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 
 const patienceMs = 5000;
 
 describe('turns', () => {
   it('pass from one to the next in the order they asked.', async () => {
-    const turns = new Turns(new Waits(patienceMs));
+    const turns = new ListQueue(new LockWaits(patienceMs));
     const order: number[] = [];
     const holders = [0, 1, 2, 3].map((n) => ({ n }));
     await turns.take('list', holders[0]!);
@@ -23,7 +23,7 @@ describe('turns', () => {
   });
 
   it('do not come to who has given up.', async () => {
-    const turns = new Turns(new Waits(20));
+    const turns = new ListQueue(new LockWaits(20));
     const [first, second, third] = [{}, {}, {}];
     await turns.take('list', first);
     await expect(turns.take('list', second)).rejects.toBeInstanceOf(BackendUnavailable);
@@ -34,7 +34,7 @@ describe('turns', () => {
   });
 
   it('may be taken again by who has them.', async () => {
-    const turns = new Turns(new Waits(patienceMs));
+    const turns = new ListQueue(new LockWaits(patienceMs));
     const holder = {};
     await turns.take('list', holder);
     await turns.take('list', holder);
@@ -43,7 +43,7 @@ describe('turns', () => {
   });
 
   it('are not released by who does not have them.', async () => {
-    const turns = new Turns(new Waits(patienceMs));
+    const turns = new ListQueue(new LockWaits(patienceMs));
     const [first, second] = [{}, {}];
     await turns.take('list', first);
     let isTaken = false;
@@ -57,7 +57,7 @@ describe('turns', () => {
   });
 
   it('are refused to who would wait for itself.', async () => {
-    const turns = new Turns(new Waits(patienceMs));
+    const turns = new ListQueue(new LockWaits(patienceMs));
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);
     await turns.take('y', b);
@@ -73,7 +73,7 @@ describe('turns', () => {
   });
 
   it('count those who stand in line as well.', async () => {
-    const turns = new Turns(new Waits(patienceMs));
+    const turns = new ListQueue(new LockWaits(patienceMs));
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);
     await turns.take('y', b);

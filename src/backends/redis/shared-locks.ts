@@ -1,7 +1,7 @@
 // Objects held by units of one process while they write below them. Who deletes an object, or what it lies in, waits for
 // those who hold it, and they wait for who deletes; other processes are told apart when they commit.
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Holder, Waits } from './waits.ts';
+import type { Holder, LockWaits } from './lock-waits.ts';
 
 /** What a unit does to objects: keeps one, deletes some, or deletes everything in the lists at and below a URI. */
 export type Claim =
@@ -17,14 +17,14 @@ interface Waiting extends Request {
   readonly resume: () => void;
 }
 
-export class Holds {
-  readonly #waits: Waits;
+export class SharedLocks {
+  readonly #waits: LockWaits;
   readonly #granted = new Map<Holder, Map<string, Request>>();
   #waiting: Waiting[] = [];
   /** Claims to delete, granted or waiting; while there are none, everything may be held. */
   #removals = 0;
 
-  constructor(waits: Waits) {
+  constructor(waits: LockWaits) {
     this.#waits = waits;
   }
 

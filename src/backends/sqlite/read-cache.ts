@@ -10,14 +10,14 @@
 // little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
 //
 // Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
-import { Shelf } from '../../base/shelf.ts';
+import { GenerationCache } from '../../base/generation-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import type { StoredListRow } from './lists.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
-export interface RememberedPage {
+export interface CachedPage {
   readonly row: StoredListRow;
   readonly page: PageText;
 }
@@ -38,25 +38,25 @@ const bytesOfText = 120;
 const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
-export class Memory {
-  readonly #lists: Shelf<StoredListRow>;
-  readonly #objects: Shelf<StoredObject>;
-  readonly #pages: Shelf<RememberedPage>;
-  readonly #entries: Shelf<ObjectPermissions | TooMany>;
-  readonly #principals: Shelf<readonly string[] | TooMany>;
-  readonly #answers: Shelf<boolean>;
+export class ReadCache {
+  readonly #lists: GenerationCache<StoredListRow>;
+  readonly #objects: GenerationCache<StoredObject>;
+  readonly #pages: GenerationCache<CachedPage>;
+  readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
+  readonly #principals: GenerationCache<readonly string[] | TooMany>;
+  readonly #answers: GenerationCache<boolean>;
   /** More principals in the entries of one object, or more groups of one user, are not kept. */
   readonly mostPrincipals: number;
 
   /** @param maxBytes about how much all of it may take; 0: nothing is remembered */
   constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
     this.mostPrincipals = mostPrincipals;
-    this.#objects = new Shelf(maxBytes * 0.35);
-    this.#pages = new Shelf(maxBytes * 0.33);
-    this.#entries = new Shelf(maxBytes * 0.15);
-    this.#lists = new Shelf(maxBytes * 0.1);
-    this.#principals = new Shelf(maxBytes * 0.05);
-    this.#answers = new Shelf(maxBytes * 0.02);
+    this.#objects = new GenerationCache(maxBytes * 0.35);
+    this.#pages = new GenerationCache(maxBytes * 0.33);
+    this.#entries = new GenerationCache(maxBytes * 0.15);
+    this.#lists = new GenerationCache(maxBytes * 0.1);
+    this.#principals = new GenerationCache(maxBytes * 0.05);
+    this.#answers = new GenerationCache(maxBytes * 0.02);
   }
 
   /** The row of the list, from memory or else from the database. */
@@ -87,7 +87,7 @@ export class Memory {
   }
 
   /** Keeps a part of a list. */
-  keepPage(list: ListKey, part: string, remembered: RememberedPage): void {
+  keepPage(list: ListKey, part: string, remembered: CachedPage): void {
     const key = keyOfObject(list, part);
     this.#pages.set(key, remembered, key.length + remembered.page.text.length + bytesOfFact);
   }

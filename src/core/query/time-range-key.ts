@@ -7,7 +7,7 @@ import { continueRange, isTimestampField, splitTimestampRange } from './timestam
  *
  * @returns `undefined`: the query asks for something else
  */
-export function nameStretch({
+export function timeRangeKey({
   filters,
   ids,
   sort,
