@@ -49,7 +49,7 @@ export const idMutants = [
   {
     name: 'an address with a refused id is refused to all alike',
     file: 'src/engine/access.ts',
-    find: 'for (const rule of rules) if (await isGranted(rule, caller, session.reader, ids)) return;',
+    find: 'for (const rule of rules) if (await isGranted(rule, caller, unit.reader, ids)) return;',
     replace: '',
     backend: 'memory',
   },

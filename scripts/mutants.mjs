@@ -46,7 +46,7 @@ export const mutants = [
   },
   {
     name: 'permissions are shown to those who are no writers',
-    file: 'src/engine/ownership.ts',
+    file: 'src/engine/visibility.ts',
     find: 'return (byGroup ?? (await isWriterByGroup(scope, id))) ? permissions : {};',
     replace: 'return permissions;',
     backend: 'memory',
@@ -232,7 +232,7 @@ export const mutants = [
   {
     name: 'a batch with a conflict keeps its other entries',
     file: 'src/http/dispatch.ts',
-    find: 'if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();',
+    find: 'if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();',
     replace: '',
     backend: 'memory',
   },
@@ -362,8 +362,8 @@ export const mutants = [
   {
     name: 'a snapshot in a batch knows nothing of what was done before it',
     file: 'src/plugins/history/snapshot-endpoint.ts',
-    find: 'session.changes.filter(({ kind }) => recordedKinds.includes(kind))',
-    replace: 'session.changes.filter(() => false)',
+    find: 'unit.changes.filter(({ kind }) => recordedKinds.includes(kind))',
+    replace: 'unit.changes.filter(() => false)',
     backend: 'memory',
   },
 ];

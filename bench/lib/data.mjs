@@ -50,7 +50,7 @@ export function recordId(n) {
  * @typedef {import('../../dist/app/backends.js').OpenStores} OpenStores
  * @typedef {import('../../dist/contracts/storage.js').StorageWriter} StorageWriter
  * @typedef {import('../../dist/contracts/permission.js').PermissionWriter} PermissionWriter
- * @typedef {import('../../dist/engine/session.js').Stores} Stores
+ * @typedef {import('../../dist/engine/unit-of-work.js').Stores} Stores
  */
 
 const chunk = 5000;

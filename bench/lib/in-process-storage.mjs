@@ -8,9 +8,9 @@ import { systemClock } from '../../dist/base/clock.js';
 import { attributes, owner } from './data.mjs';
 import { median } from './contest.mjs';
 
-/** @typedef {import('../../dist/contracts/database.js').LoneWrite} LoneWrite */
+/** @typedef {import('../../dist/contracts/database.js').ConditionalWrite} ConditionalWrite */
 
-/** @param {string} kind @param {string} parent @param {string} id @param {Partial<LoneWrite>} [more] @returns {LoneWrite} */
+/** @param {string} kind @param {string} parent @param {string} id @param {Partial<ConditionalWrite>} [more] @returns {ConditionalWrite} */
 function creation(kind, parent, id, more = {}) {
   return {
     list: { kind, parent },
@@ -30,8 +30,8 @@ function creation(kind, parent, id, more = {}) {
  */
 export async function measureMemoryWrites({ rounds, requests }) {
   const database = createMemoryDatabase({ clock: systemClock });
-  const write = async (/** @type {LoneWrite} */ lone) => {
-    if ((await database.writeAlone?.(lone)) === undefined) throw new Error('nothing was written');
+  const write = async (/** @type {ConditionalWrite} */ lone) => {
+    if ((await database.writeConditionally?.(lone)) === undefined) throw new Error('nothing was written');
   };
   await write(creation('bucket', '', 'b'));
   await write(creation('collection', '/buckets/b', 'c'));

@@ -8,11 +8,12 @@ import { pipeline } from 'node:stream/promises';
 import { pause } from '../base/steps.ts';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { charsOfTurn } from '../engine/stored-work.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
-import { arrivals } from './arrivals.ts';
+import { arrivals } from './request-batching.ts';
 import { Connections } from './connections.ts';
-import { departures } from './departures.ts';
+import { departures } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { Load } from './load.ts';
@@ -321,9 +322,6 @@ async function encodeLarge(response: ServiceResponse, body: string): Promise<Ser
   if (body.length > charsOfTurn) await pause('normal');
   return { ...response, body: Buffer.from(body) };
 }
-
-/** Bodies from this length on are encoded in a turn of the event loop of their own. */
-const charsOfTurn = 1_000_000;
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
