@@ -1,5 +1,5 @@
-// What somebody would write who asks the database directly: SQL on the same tables with the driver alone. Also what the
-// driver itself needs to store many rows.
+// Queries written by hand: SQL on the same tables, with only the driver. Also measures how long the driver takes to store many
+// rows.
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Client } from 'pg';
 import { attributes, collection, recordId } from './data.mjs';

@@ -1,5 +1,5 @@
-// Compares contestants in one run: all of them in turns, several rounds, medians. What happens on the machine beside it
-// hits all of them alike.
+// Compares contestants in one run: they take turns for several rounds, and the result is the median. So other programs on
+// the machine affect all of them equally.
 
 /**
  * @typedef {import('./workbench.mjs').Result} Result

@@ -1,4 +1,4 @@
-// What the benchmarks store and who asks for it. Data is written through the storage contract, as `coffer copy` does it,
+// The data and the users of the benchmarks. Data is written through the storage contract, as `coffer copy` does it,
 // and looks as if it had been created over HTTP: each record has its creator among those who may write it.
 import { createHmac } from 'node:crypto';
 import { StoredObject } from '../../dist/core/objects/stored.js';
@@ -7,7 +7,7 @@ import { StoredObject } from '../../dist/core/objects/stored.js';
 export const secret = 'secret of the benchmarks';
 
 /**
- * Somebody who asks.
+ * A user.
  *
  * @param {string} name
  * @returns {{ authorization: string, principal: string }}

@@ -1,4 +1,4 @@
-// What somebody would write for one purpose only, with the same parts: `node:http`, the driver, a log line for each request,
+// A server written by hand for one purpose only, with the same parts: `node:http`, the driver, a log line for each request,
 // the headers that the protocol wants. It knows no users, permissions, clocks or conditions, so it shows what the parts cost.
 // What it is to do comes over standard input, see HandMade.
 import { randomUUID } from 'node:crypto';
@@ -81,7 +81,7 @@ function askPostgresql(url, sql, connections) {
   };
 }
 
-// Referred to from here, because a database that nobody refers to is closed under its statements.
+// This reference keeps the database open: without one it is closed while its statements are in use.
 const file = store?.backend === 'sqlite' ? new DatabaseSync(store.place) : undefined;
 
 /** @returns {Work} */

@@ -20,7 +20,7 @@ const path = `/v1${records}`;
 
 export const headers = { host: 'localhost', authorization: owner.authorization, 'content-type': 'application/json' };
 
-/** Tells the entity tag of the list. @type {Asked} */
+/** Returns the entity tag of the list. @type {Asked} */
 export const look = { method: 'HEAD', path };
 
 /** @type {readonly Question[]} */

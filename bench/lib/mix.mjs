@@ -3,7 +3,7 @@
 import { attributes, bucket, recordId, records } from './data.mjs';
 
 const path = `/v1${records}`;
-// What is created and deleted has a list of its own, so that nobody asks for what is gone.
+// Created and deleted objects have a separate list, so no request is for a deleted object.
 const brief = `${bucket}/collections/list0/records`;
 
 /** Requests in a fixed order that looks like none. @param {number} size records in the list @returns {import('./load.mjs').Request[]} */

@@ -60,7 +60,7 @@ if (file !== undefined && process.argv.includes('start')) {
       resources: process.getActiveResourcesInfo().length,
     };
     if (windowMs > 0) delay.reset();
-    // Nobody reads half of it.
+    // A rename, so that no reader sees a part of the file.
     writeFileSync(`${file}.new`, JSON.stringify(health));
     renameSync(`${file}.new`, file);
   }, windowMs || 500).unref();

@@ -32,7 +32,7 @@ export class Postgresql {
     const owner = unprivileged();
     mkdirSync(folder);
     if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
-    // Its parent was made by somebody else.
+    // Another user created its parent.
     chmodSync(path.dirname(folder), 0o755);
     const options = ['-U', role, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
     execFileSync(initdb, ['-D', data, ...options], { ...owner, cwd: folder, stdio: 'pipe' });

@@ -55,5 +55,5 @@ function readIfThere(file) {
   }
 }
 
-/** Whether the system tells. */
+/** Whether the system provides the figures. */
 export const hasProcessFigures = existsSync('/proc') && readdirSync('/proc').includes('self');

@@ -95,7 +95,7 @@ export async function startHandMade(folder, purpose) {
 }
 
 /**
- * Starts a server that reads on standard input what it is to do, and then tells its address.
+ * Starts a server that reads its task from standard input and then prints its address.
  *
  * @param {string} file
  * @param {object} task
@@ -137,7 +137,7 @@ async function end(child, signal) {
   await ended;
 }
 
-/** A port that nobody listens on. @returns {Promise<number>} */
+/** Returns a free port. @returns {Promise<number>} */
 export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

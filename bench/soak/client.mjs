@@ -1,4 +1,4 @@
-// The clients of a soak: they ask at a bounded rate all together, look at every answer, and remember what was wrong.
+// The clients of a soak. Together they send requests at a bounded rate, check every response, and record the wrong ones.
 import http from 'node:http';
 import { createHistogram } from 'node:perf_hooks';
 import { user } from '../lib/data.mjs';
@@ -9,7 +9,7 @@ const mostComplaints = 20;
 
 /**
  * @typedef {object} Question
- * @property {string} [by] name of the user, nobody unless given
+ * @property {string} [by] name of the user; absent: anonymous
  * @property {string} [method] GET unless given
  * @property {string} path without version
  * @property {unknown} [data] sent as JSON
@@ -36,7 +36,7 @@ export class Clients {
   #url;
   #agent = new http.Agent({ keepAlive: true });
   #times = createHistogram();
-  /** Those who wait for their turn. @type {(() => void)[]} */
+  /** Clients that wait for their turn. @type {(() => void)[]} */
   #waiting = [];
   /** @type {NodeJS.Timeout} */
   #ticking;
@@ -51,7 +51,7 @@ export class Clients {
     let due = 0;
     this.#ticking = setInterval(() => {
       const now = performance.now();
-      // What nobody was there to ask for is not made up for.
+      // Requests that were missed while all clients were busy are not sent later.
       due = Math.min(due + ((now - last) / 1000) * rate, Math.max(1, rate / 10));
       last = now;
       for (; due >= 1 && this.#waiting.length > 0; due--) this.#waiting.shift()?.();

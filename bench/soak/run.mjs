@@ -1,5 +1,5 @@
-// Soaks servers: mixed load at a bounded rate for as long as it is told, every answer checked, and samples of everything
-// that could grow. What has grown, and any answer that was not expected, make it fail. `npm run soak -- --help` tells more.
+// Soaks servers: mixed load at a bounded rate for a given time. Checks every response, and samples everything that could grow.
+// Fails on growth and on any unexpected response. See `npm run soak -- --help`.
 import { appendFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -27,7 +27,7 @@ import { countFiles, Sampler } from './samples.mjs';
 
 const usage = `Usage: npm run soak [-- OPTION …]
 
-Loads a server on each backend, all at the same time, and tells what has grown. Everything that is created is deleted
+Loads a server on each backend, all in parallel, and reports growth. Everything that is created is deleted
 again, so what grows is a leak. Fails when something grows, or when an answer is not the one that was expected.
 
 Options

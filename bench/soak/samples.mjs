@@ -18,7 +18,7 @@ import { cpuSeconds, starvedMs } from '../lib/process-figures.mjs';
 /** By key. @type {Readonly<Record<string, Series>>} */
 export const series = {
   residentMiB: { name: 'resident memory, MiB', allowance: { amount: 16, share: 0.1 } },
-  heapMiB: { name: 'heap after collection, MiB', allowance: { amount: 2, share: 0.05 } },
+  heapMiB: { name: 'heap after garbage collection, MiB', allowance: { amount: 2, share: 0.05 } },
   descriptors: { name: 'open descriptors', allowance: { amount: 8, share: 0.1 } },
   resources: { name: 'sockets, timers and requests in the process', allowance: { amount: 16, share: 0.1 } },
   threads: { name: 'threads', allowance: { amount: 2, share: 0 } },
@@ -28,8 +28,8 @@ export const series = {
   connections: { name: 'connections of PostgreSQL', allowance: { amount: 2, share: 0 } },
   files: { name: 'attached files', allowance: { amount: 8, share: 0.2 } },
   loopP99: { name: 'p99 of the delay of the event loop, ms', allowance: { amount: 5, share: 0.5 }, isTime: true },
-  answerP99: { name: 'p99 of answers, ms', allowance: { amount: 20, share: 0.5 }, isTime: true },
-  cpuMicros: { name: 'processor time of an answer, µs', allowance: { amount: 0, share: 0.15 } },
+  answerP99: { name: 'p99 of response times, ms', allowance: { amount: 20, share: 0.5 }, isTime: true },
+  cpuMicros: { name: 'processor time of a response, µs', allowance: { amount: 0, share: 0.15 } },
   starved: { name: 'time that the server waited for a processor, %', allowance: { amount: 5, share: 0 }, isTime: true },
 };
 
