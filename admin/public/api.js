@@ -1,4 +1,4 @@
-// Requests to the service that this console belongs to, and to no other.
+// Requests to the service that serves this console. Other services are never contacted.
 import { failureOf, unreachable } from './errors.js';
 
 /**
@@ -8,7 +8,7 @@ import { failureOf, unreachable } from './errors.js';
  *   readonly body?: string | FormData,
  *   readonly headers?: Readonly<Record<string, string>>,
  *   readonly allowed?: readonly number[],
- * }} Options text of JSON or a form; statuses that are no failure besides those of success
+ * }} Options `body`: JSON text or a form. `allowed`: statuses that are not failures, in addition to 2xx
  */
 
 /** The address of the API: the console is at `admin/` below it. */

@@ -7,7 +7,7 @@ import { h } from './dom.js';
  * @typedef {{
  *   readonly projectName: string, readonly version: string, readonly userId: string | undefined,
  *   readonly capabilities: ReadonlySet<string>, readonly providers: readonly Provider[],
- * }} Service what the root view tells
+ * }} Service data of the root view
  * @typedef {{
  *   readonly project_name: string, readonly project_version: string, readonly user?: { readonly id: string },
  *   readonly capabilities: { readonly openid?: { readonly providers: readonly Provider[] } },
@@ -25,7 +25,7 @@ export function failureNote(error) {
 }
 
 /**
- * A place for the failures of what is done beside it.
+ * An element for the failures of the action next to it.
  *
  * @returns {{ readonly element: HTMLElement, readonly attempt: (run: () => unknown) => Promise<void> }}
  */

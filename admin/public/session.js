@@ -1,4 +1,4 @@
-// Who is signed in, for as long as the tab is open: kept in sessionStorage and nowhere else.
+// The session of the user, stored only in sessionStorage until the tab is closed.
 
 /** @typedef {{ readonly authorization: string, readonly label: string }} Session what to send, and how the sign-in is called */
 
@@ -36,8 +36,8 @@ export function beginLogin(name, headerType) {
 }
 
 /**
- * The session that a login at a provider has ended with: it leads back to `#tokens=…`. Tokens that nobody asked for in
- * this tab are ignored, or a link could sign people in as somebody else.
+ * Returns the session of a finished login at a provider, which leads back to `#tokens=…`. Tokens of logins that did not
+ * begin in this tab are ignored. Otherwise a link could sign a user in as another user.
  *
  * @param {string} hash
  * @returns {Session | undefined}
@@ -66,7 +66,7 @@ function readObject(key) {
     const value = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(key) ?? '{}'));
     return typeof value === 'object' && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
   } catch {
-    // Something else wrote there; that is as good as nothing.
+    // Other code wrote an invalid value, which counts as no session.
     return {};
   }
 }

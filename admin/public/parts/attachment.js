@@ -32,7 +32,12 @@ export function attachmentPanel(context, object) {
     });
   const remove = () =>
     attempt(async () => {
-      const question = { title: 'Delete the file?', text: 'The record stays.', yes: 'Delete the file', no: 'Keep it' };
+      const question = {
+        title: 'Delete the file?',
+        text: 'The record is kept.',
+        yes: 'Delete the file',
+        no: 'Keep it',
+      };
       if (!(await ask(question))) return;
       await context.api.request('DELETE', path, { headers });
       context.say('The file is deleted.');
@@ -54,7 +59,7 @@ export function attachmentPanel(context, object) {
     form(
       upload,
       { class: 'row' },
-      field(known === undefined ? 'Choose a file' : 'Choose another file in its place', file),
+      field(known === undefined ? 'Choose a file' : 'Choose a replacement file', file),
       h('button', { type: 'submit', class: 'primary' }, 'Upload'),
     ),
     failures,

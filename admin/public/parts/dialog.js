@@ -1,4 +1,4 @@
-// Questions in dialogs: the browser's own `dialog` keeps the focus inside, and Escape is the careful answer.
+// Questions in dialogs. The browser's own `dialog` keeps the focus inside, and Escape is the safe choice.
 import { field, h } from '../dom.js';
 
 /**
@@ -61,7 +61,7 @@ export async function askForWord({ title, text, yes, word }) {
   const input = h('input', { autocomplete: 'off', spellcheck: 'false' });
   const answer = await choose(
     title,
-    [h('p', {}, text), field(`Type ${word} to go on`, input)],
+    [h('p', {}, text), field(`Type ${word} to continue`, input)],
     [
       { value: 'yes', label: yes, class: 'danger', needs: input, word },
       { value: 'no', label: 'Keep it' },

@@ -1,4 +1,4 @@
-// The attributes of an object as JSON in a text field. What is sent is the text: nothing here parses and writes it anew.
+// The attributes of an object as JSON in a text field. The text itself is sent, and never parsed and reformatted.
 import { button, field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { faultOfObject, indentJson, withoutMembers } from '../json-text.js';
@@ -48,7 +48,7 @@ export function editor(context, object) {
     attempt(async () => {
       const fault = faultOfObject(area.value);
       if (fault !== undefined) throw new Error(fault);
-      if (area.value === original) return context.say('Nothing has been changed.');
+      if (area.value === original) return context.say('No changes to save.');
       await send({ 'If-Match': object.etag });
     });
   /** @param {Readonly<Record<string, string>>} condition @returns {Promise<void>} */

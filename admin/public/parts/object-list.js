@@ -55,7 +55,7 @@ export async function objectList(context, kind, parentData = '{}') {
     if (signal.aborted || !isChanged) return;
     await list.refresh();
     await count();
-    say('The list has changed and is shown anew.');
+    say('The list has changed and was reloaded.');
   });
   /** @param {URLSearchParams} next */
   const go = (next) => (location.hash = hashOf(place, next));
@@ -71,9 +71,7 @@ function totalOf(headers, kind) {
 /** @param {Kind} kind @param {URLSearchParams} query */
 function emptyNote(kind, query) {
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
-  const text = isFiltered
-    ? `No ${kind.plural} match these filters.`
-    : `There are no ${kind.plural} here that you may see.`;
+  const text = isFiltered ? `No ${kind.plural} match these filters.` : `No ${kind.plural} are visible to you here.`;
   return h('p', { class: 'empty' }, text);
 }
 

@@ -53,7 +53,7 @@ export async function pagedList({ api }, path, query, draw) {
             button('Next', () => turn(() => void trail.push(next ?? '')), { disabled: next === undefined }),
           ),
     );
-    // Who was on a link stays on it when the list is drawn anew.
+    // Keeps the focus on the same link when the list is redrawn.
     if (href !== null) [...element.querySelectorAll('a')].find((link) => link.getAttribute('href') === href)?.focus();
   };
   render();

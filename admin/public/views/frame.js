@@ -32,7 +32,7 @@ export function frame({ service, api, route }, view, signOut) {
     ),
     h(
       'nav',
-      { class: 'crumbs', 'aria-label': 'Where you are' },
+      { class: 'crumbs', 'aria-label': 'Breadcrumbs' },
       h('ol', {}, h('li', {}, h('a', { href: '#/' }, 'Buckets')), ...crumbs),
     ),
     h('main', {}, view),
