@@ -1,4 +1,4 @@
-// What every view is given: the service, who asks, where we are, and ways to tell people something.
+// The context of every view: the service, the user, the current place, and functions that show messages.
 import { sentenceOf } from './errors.js';
 import { h } from './dom.js';
 

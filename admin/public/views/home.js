@@ -40,8 +40,8 @@ export async function homeView(context) {
 }
 
 /**
- * Buckets in which there is anything for the caller, with what that is: the list of buckets has only those that can be
- * read themselves.
+ * Returns the buckets on which, or on whose contents, the caller has a permission. The list of buckets contains only
+ * readable buckets.
  *
  * @param {Context} context
  * @returns {Promise<HTMLElement>}
