@@ -19,13 +19,13 @@ import { h } from './dom.js';
  * }} Context the signal is aborted when the view is left; a guarded view is not left without a question
  */
 
-/** A message about a failure, read out at once. @param {unknown} error @returns {HTMLElement} */
+/** Creates a message about a failure, which screen readers announce at once. @param {unknown} error @returns {HTMLElement} */
 export function failureNote(error) {
   return h('p', { class: 'note bad', role: 'alert' }, sentenceOf(error));
 }
 
 /**
- * An element for the failures of the action next to it.
+ * Creates an element for the failures of the action next to it.
  *
  * @returns {{ readonly element: HTMLElement, readonly attempt: (run: () => unknown) => Promise<void> }}
  */
@@ -45,7 +45,7 @@ export function attempts() {
 }
 
 /**
- * The root view as the console needs it.
+ * Reads the parts of the root view that the console needs.
  *
  * @param {import('./api.js').Api} api
  * @returns {Promise<Service>}

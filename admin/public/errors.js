@@ -1,4 +1,4 @@
-// What went wrong, in words: the errors of the service by their numbers, and those of the way to it.
+// Error texts: explanations of the error numbers of the service, and of connection failures.
 import { membersOf } from './json-text.js';
 
 /** Explanations of error numbers for users. The message of the service follows. */
@@ -19,7 +19,7 @@ const meanings = new Map([
   [201, 'The service cannot reach its store now. Try again in a moment.'],
 ]);
 
-/** An answer of the service that is no success, or none at all. */
+/** An error response of the service, or no response at all. */
 export class ServiceFailure extends Error {
   /**
    * @param {string} message in words
@@ -48,13 +48,13 @@ export function failureOf(status, text) {
   return new ServiceFailure(words.join(' '), { status, errno, details });
 }
 
-/** The failure of a request without an answer. @returns {ServiceFailure} */
+/** Returns the failure of a request without a response. @returns {ServiceFailure} */
 export function unreachable() {
   const message = 'The service cannot be reached. Check the connection and try again.';
   return new ServiceFailure(message, { status: 0, errno: 0, details: '' });
 }
 
-/** Any error as a sentence. @param {unknown} error @returns {string} */
+/** Returns any error as a sentence. @param {unknown} error @returns {string} */
 export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -69,7 +69,7 @@ function readBody(text) {
       details: membersOf(text).find(({ key }) => key === 'details')?.text ?? '',
     };
   } catch {
-    // A proxy on the way answers with pages of its own; the status has to do.
+    // A proxy on the way responds with its own pages. Only the status is usable.
     return { errno: 0, message: '', details: '' };
   }
 }

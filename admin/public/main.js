@@ -90,7 +90,7 @@ async function show() {
     route: route ?? { place: [], query: new URLSearchParams() },
     signal,
     say,
-    // Ignores failures of a view that the user has left.
+    // A view that the user has left must not reload the current view.
     reload: () => void (signal.aborted ? undefined : reload()),
     guard: (isChanged) => {
       if (!signal.aborted) isDirty = isChanged;

@@ -19,7 +19,7 @@ export function writeSession(session) {
 }
 
 /**
- * What name and password are sent as; both may have any characters.
+ * Returns the session for a name and a password, which may contain any characters.
  *
  * @param {string} name
  * @param {string} password
@@ -30,7 +30,7 @@ export function basicSession(name, password) {
   return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}`, label: name };
 }
 
-/** Remembers that a login at a provider has begun. @param {string} name @param {string} headerType */
+/** Stores that a login at a provider has begun. @param {string} name @param {string} headerType */
 export function beginLogin(name, headerType) {
   sessionStorage.setItem(loginKey, JSON.stringify({ name, headerType }));
 }
@@ -55,7 +55,7 @@ export function finishLogin(hash) {
     const token = answer?.access_token;
     return typeof token === 'string' ? { authorization: `${headerType} ${token}`, label: name } : undefined;
   } catch {
-    // Cut off on the way, or an error of the provider: the sign-in is shown again.
+    // The address is truncated, or the provider failed: the sign-in page is shown again.
     return undefined;
   }
 }

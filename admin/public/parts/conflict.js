@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { choose } from './dialog.js';
 
 /**
- * Shows both versions and asks.
+ * Shows both versions and asks which one to keep.
  *
  * @param {string} mine
  * @param {string | undefined} theirs `undefined` when it was deleted

@@ -11,13 +11,13 @@ import { resolveConflict } from './conflict.js';
  * @typedef {import('../objects.js').StoredObject} StoredObject
  */
 
-/** The text to edit: all but what the service itself keeps. @param {string} data @returns {string} */
+/** Returns the text to edit: all members except those that the service sets. @param {string} data @returns {string} */
 export function editableText(data) {
   return indentJson(withoutMembers(data, ownMembers));
 }
 
 /**
- * A text field for JSON, high enough for what is in it.
+ * Creates a text field for JSON, with a height that fits the text.
  *
  * @param {string} text
  * @returns {HTMLTextAreaElement}
@@ -30,7 +30,7 @@ export function jsonArea(text) {
 }
 
 /**
- * The editor of an object that is there.
+ * Creates the editor of an existing object.
  *
  * @param {Context} context
  * @param {StoredObject} object

@@ -6,7 +6,7 @@ import { formatTimestamp } from './format.js';
 import { pagedList } from './pager.js';
 
 /**
- * The history of the object that is shown.
+ * Creates the history of the current object.
  *
  * @param {import('../context.js').Context} context
  * @returns {Promise<HTMLElement>}

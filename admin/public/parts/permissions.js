@@ -18,7 +18,7 @@ const wellKnown = new Map([
 ]);
 
 /**
- * The editor of the permissions of an object.
+ * Creates the editor of the permissions of an object.
  *
  * @param {import('../context.js').Context} context
  * @param {import('../objects.js').StoredObject} object
@@ -91,7 +91,7 @@ function quickAdds(area) {
 }
 
 /**
- * Hints about the principals in a field, renewed when it is left.
+ * Creates hints about the principals in a field, updated when the field loses the focus.
  *
  * @param {HTMLTextAreaElement} area
  * @param {(principal: string) => Promise<string | undefined>} check

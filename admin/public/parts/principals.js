@@ -67,7 +67,7 @@ export function principalCheck({ api, service }) {
 }
 
 /**
- * A list of hints that can be brought up to date.
+ * Creates a list of hints with a function that updates it.
  *
  * @param {(principal: string) => Promise<string | undefined>} check
  * @returns {{ readonly element: HTMLElement, readonly show: (principals: readonly string[]) => Promise<void> }}
@@ -82,7 +82,7 @@ export function principalHints(check) {
       const question = asked;
       const checked = principals.slice(0, maxChecked);
       const faults = await Promise.all(checked.map(check));
-      // The text may have changed meanwhile.
+      // Ignores results for a text that has changed meanwhile.
       if (question !== asked) return;
       const doubts = checked.flatMap((principal, index) => {
         const fault = faults[index];

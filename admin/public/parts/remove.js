@@ -11,7 +11,7 @@ const contents = new Map([
 ]);
 
 /**
- * The button that deletes the object.
+ * Creates the button that deletes the object.
  *
  * @param {import('../context.js').Context} context
  * @param {import('../objects.js').StoredObject} object

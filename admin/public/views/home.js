@@ -101,7 +101,7 @@ async function bucketsByPermissions({ api }) {
 function noteEntry(found, row) {
   const id = displayText(memberText(row, 'bucket_id') ?? '""');
   const permissions = /** @type {readonly string[]} */ (JSON.parse(memberText(row, 'permissions') ?? '[]'));
-  // The entry about the service itself, where buckets may be created, has no bucket.
+  // The entry of the service itself (permission to create buckets) has no bucket.
   if (id === '') return;
   const before = found.get(id) ?? { permissions: [], below: 0 };
   const isBucket = memberText(row, 'resource_name') === '"bucket"';

@@ -1,4 +1,4 @@
-// The view of one object: what it holds, its attributes, its permissions, its history and its file, each behind a tab.
+// The view of one object, with tabs for its children, attributes, permissions, history and file.
 import { failureNote } from '../context.js';
 import { button, h } from '../dom.js';
 import { displayText, elementsOf, memberText } from '../json-text.js';
@@ -69,7 +69,7 @@ function facts({ data }) {
   return h('p', { class: 'hint' }, `Changed ${formatTimestamp(moment)}`, h('code', {}, ` ${moment ?? ''}`));
 }
 
-/** The lists in an object. @param {Context} context @param {StoredObject | undefined} object @returns {readonly Tab[]} */
+/** Returns the tabs for the child lists of an object. @param {Context} context @param {StoredObject | undefined} object @returns {readonly Tab[]} */
 function listTabs(context, object) {
   const names = context.route.place.at(-1)?.kind.children ?? [];
   return names.map((name) => ({
@@ -82,7 +82,7 @@ function listTabs(context, object) {
   }));
 }
 
-/** What belongs to an object itself. @param {Context} context @param {StoredObject} object @returns {readonly Tab[]} */
+/** Returns the tabs for the object itself. @param {Context} context @param {StoredObject} object @returns {readonly Tab[]} */
 function objectTabs(context, object) {
   const { capabilities } = context.service;
   const isRecord = context.route.place.at(-1)?.kind.name === 'record';

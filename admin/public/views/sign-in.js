@@ -55,7 +55,7 @@ export function signInView({ service, complaint, enter }) {
   );
 }
 
-/** Goes to a provider, which leads back here with tokens. @param {import('../context.js').Provider} provider */
+/** Redirects to a provider, which redirects back here with tokens. @param {import('../context.js').Provider} provider */
 function leaveFor({ name, auth_path: path, header_type: headerType }) {
   beginLogin(name, headerType);
   const login = new URL(path.replace(/^\//, ''), serviceUrl);
