@@ -1,4 +1,4 @@
-// The requests that are asked of the service in process.
+// The requests that are sent to the service in process.
 import { createBatch, createOne, perBatch } from './creates.mjs';
 import { owner, recordId, records } from './data.mjs';
 

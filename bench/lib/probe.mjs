@@ -90,7 +90,7 @@ function finish() {
 }
 
 /**
- * Returns a function from a share of the visits to the milliseconds that they took at most.
+ * Returns a function that maps a share of the visits to their maximum duration in milliseconds.
  *
  * @param {{ ms: number }[]} visits
  * @returns {(share: number) => number}

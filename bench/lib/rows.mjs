@@ -1,4 +1,4 @@
-// A row of the table of results, and how it is written.
+// Rows of the table of results, and their format.
 
 /**
  * @typedef {object} Target
@@ -97,7 +97,7 @@ export function formatMs(milliseconds) {
   return milliseconds >= 100 ? milliseconds.toFixed(0) : milliseconds.toFixed(1);
 }
 
-/** Thousands apart. @param {number} value */
+/** Formats a count with separated thousands. @param {number} value */
 export function formatCount(value) {
   return Math.round(value).toLocaleString('en-US');
 }

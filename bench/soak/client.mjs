@@ -22,13 +22,13 @@ const mostComplaints = 20;
  * @typedef {{ status: number, headers: http.IncomingHttpHeaders, text: string }} Answer
  */
 
-/** An answer that was not expected; the client that got it begins anew. */
+/** An unexpected response. The client that received it starts its cycle again. */
 export class WrongAnswer extends Error {}
 
 export class Clients {
-  /** Status → how many. @type {Map<number, number>} */
+  /** Number of responses by status. @type {Map<number, number>} */
   statuses = new Map();
-  /** What was wrong, the first of each kind. @type {string[]} */
+  /** The first complaint of each kind. @type {string[]} */
   complaints = [];
   wrong = 0;
   answers = 0;
@@ -58,7 +58,7 @@ export class Clients {
     }, tickMs);
   }
 
-  /** The p99 of the answers since it was asked for last. @returns {number} milliseconds */
+  /** Returns the p99 of response times since the last call. @returns {number} milliseconds */
   takeP99() {
     const p99 = this.#times.count === 0 ? 0 : this.#times.percentile(99) / 1000;
     this.#times.reset();
@@ -66,7 +66,7 @@ export class Clients {
   }
 
   /**
-   * Asks when it is time to.
+   * Sends a request when the rate permits it.
    *
    * @param {Question} question
    * @returns {Promise<Answer>}
@@ -95,7 +95,7 @@ export class Clients {
     return answer;
   }
 
-  /** Remembers that something is not as it should be. @param {string} what @returns {WrongAnswer} */
+  /** Records a complaint. @param {string} what @returns {WrongAnswer} */
   complain(what) {
     this.wrong++;
     if (this.complaints.length < mostComplaints) this.complaints.push(what);
