@@ -1,8 +1,9 @@
 // The authorization policy that the settings name, if any: of a plugin, or of a module.
+import { messageOf } from '../base/message-of.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { AuthorizationFactory, PluginHost, PluginParts } from '../http/plugin.ts';
 import { builtInAuthorization } from '../settings/rows/access.ts';
-import { loadModule, messageOf } from './modules.ts';
+import { loadModule } from '../loader/modules.ts';
 
 const setting = 'multiauth.authorization_policy';
 

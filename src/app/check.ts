@@ -1,5 +1,6 @@
 // Looks at everything that a start needs without starting: settings, plugins, backends, pending migrations, and what is
 // risky. Changes nothing; goes on after the first problem, so that all are told at once.
+import { messageOf } from '../base/message-of.ts';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -10,19 +11,24 @@ import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 import { describeProblem, type Problem } from '../settings/problems.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState, type OpenBackends } from './backends.ts';
-import { describeExposedFiles } from './data-files.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
+import { BackendOpener, openMemory, openMemoryCache, openMemorySecurityState } from '../backends/open-backends.ts';
+import { describeExposedFiles, findSecurityFile } from '../backends/data-files.ts';
 import { Faults } from './faults.ts';
-import { withBackends } from './maintenance.ts';
-import { messageOf } from './modules.ts';
-import { Observation } from './observation.ts';
-import { Observers } from './observers.ts';
+import { withBackends } from '../maintenance/maintenance.ts';
+import { Observation } from '../observability/observation.ts';
+import { Observers } from '../observability/observers.ts';
 import { gatherPlugins } from './plugins.ts';
-import { findRisks } from './risks.ts';
+import { findRisks } from '../settings/risks.ts';
 import { assemble, familiesOf, tablesOf } from './service.ts';
-import { describeOtherSecrets, fingerprintsOf, keepFingerprints, readFingerprints } from './secret-fingerprints.ts';
-import { findTracing } from './tracing/environment.ts';
-import { describePrincipals, findUnknownPrincipals } from './unknown-principals.ts';
+import {
+  describeOtherSecrets,
+  fingerprintsOf,
+  keepFingerprints,
+  readFingerprints,
+} from '../maintenance/secret-fingerprints.ts';
+import { findTracing } from '../observability/tracing/environment.ts';
+import { describePrincipals, findUnknownPrincipals } from '../maintenance/unknown-principals.ts';
 
 export interface Finding {
   /** `pending`: a migration that has to be run first. */
@@ -237,9 +243,7 @@ async function checkSecurityState(opener: BackendOpener, check: Omit<StoreCheck,
   const isInStorage = settings.get('security_state_backend') === 'storage';
   const name = isInStorage ? (settings.get('storage_backend') ?? 'memory') : 'memory';
   if (name === 'sqlite') {
-    const { companionPath } = await import('../backends/sqlite/companion-file.ts');
-    const database = findSqliteFile(settings.get('storage_url'));
-    const file = database === undefined ? undefined : companionPath(database, 'security');
+    const file = await findSecurityFile(settings);
     if (file !== undefined && !existsSync(file)) {
       tell({ kind: 'ok', text: `security state: sqlite, the start will make ${file}` });
       return;

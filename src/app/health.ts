@@ -5,7 +5,7 @@ import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Logger } from '../contracts/logger.ts';
-import type { OpenBackends } from './backends.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
 
 const list = { kind: '__heartbeat__', parent: '__heartbeat__' };
 const user = '__heartbeat__';

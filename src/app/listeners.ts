@@ -1,4 +1,5 @@
 // The listeners that `event_listeners` names, made into subscribers.
+import { messageOf } from '../base/message-of.ts';
 import { actions as knownActions, type Action } from '../core/events/payload.ts';
 import type { Listener, ListenerContext, ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
@@ -7,8 +8,8 @@ import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 import { webhookListener } from '../webhooks/listener.ts';
 import type { Faults } from './faults.ts';
-import { isModulePath, loadModule, messageOf } from './modules.ts';
-import { redisListener } from './redis-listener.ts';
+import { isModulePath, loadModule } from '../loader/modules.ts';
+import { redisListener } from '../backends/redis-listener.ts';
 
 export interface ConfiguredListeners {
   readonly subscribers: readonly Subscriber[];

@@ -1,10 +1,11 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
+import { messageOf } from '../base/message-of.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
 import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
 import { SettingsError } from '../settings/problems.ts';
 import type { Faults } from './faults.ts';
-import { loadModule, messageOf } from './modules.ts';
+import { loadModule } from '../loader/modules.ts';
 
 /**
  * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither built

@@ -23,7 +23,7 @@ export interface DatabaseContext extends BackendContext {
    * Opens a built-in backend (`memory`, `sqlite`, `postgresql`, `redis`) with the settings of this kind, for modules that
    * stand in front of one. Who opens it closes it.
    */
-  readonly openBuiltIn: (name: string) => Promise<Required<BackendParts>>;
+  readonly openBuiltIn: (name: string) => Promise<OpenDatabase>;
 }
 
 export interface CacheContext extends BackendContext {
@@ -42,6 +42,9 @@ export interface BackendParts {
    */
   readonly securityState?: (limits: SecurityStateLimits) => SecurityState;
 }
+
+/** A database that serves everything but the cache, as the built-in ones do. */
+export type OpenDatabase = Required<BackendParts>;
 
 /** What the module exports, as far as it has it. */
 export interface BackendModule {

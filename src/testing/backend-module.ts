@@ -1,5 +1,5 @@
 // Opens a backend module as a service would, so that its author can run the contract suites on it.
-import { backendContexts } from '../app/backends.ts';
+import { backendContexts } from '../backends/open-backends.ts';
 import type { CacheContext, DatabaseContext } from '../contracts/backend-module.ts';
 import { settingsOf } from '../settings/load.ts';
 import type { TestClock } from './contract-case.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findRisks } from '../../src/app/risks.ts';
+import { findRisks } from '../../src/settings/risks.ts';
 import { createService, type Service } from '../../src/app/service.ts';
 import { RequestBody } from '../../src/engine/exchange.ts';
 import type { ServiceResponse } from '../../src/engine/exchange.ts';

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { purgeDeleted } from '../../src/app/maintenance.ts';
+import { purgeDeleted } from '../../src/maintenance/maintenance.ts';
 import { settingsOf } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { Client } from '../support/client.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { forReading } from '../../engine/endpoint.ts';
-import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
 import type { PluginHost, PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addPoolGauges } from './pool-gauges.ts';

@@ -1,5 +1,5 @@
 // Sends metrics to StatsD, over UDP: nobody waits for it, and nobody notices when it is not there.
-import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { softwareName } from '../../settings/version.ts';

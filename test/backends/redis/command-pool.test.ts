@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openRedisCache } from '../../../src/app/redis.ts';
+import { openRedisCache } from '../../../src/backends/open-redis.ts';
 import { CommandPool } from '../../../src/backends/redis/command-pool.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';

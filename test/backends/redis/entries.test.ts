@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { migrate } from '../../../src/app/maintenance.ts';
+import { migrate } from '../../../src/maintenance/maintenance.ts';
 import { createService } from '../../../src/app/service.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { requireOneSlot } from '../../../src/backends/redis/client.ts';
