@@ -10,7 +10,7 @@ import { checkService, type Finding } from '../../src/app/check.ts';
 import { createService } from '../../src/app/service.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
 import { settingsOf } from '../../src/settings/load.ts';
-import { startTestService, type TestService } from '../../src/testing/service-client.ts';
+import { startTestService, type TestService } from '../../src/testing/service/service-client.ts';
 
 const run = promisify(execFile);
 const isPosix = process.platform !== 'win32';

@@ -6,7 +6,7 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 
 /** Enough for every master to hold some of them. */

@@ -14,7 +14,7 @@ import type { PermissionBackend, PermissionWriter } from '../../../src/contracts
 import type { Logger } from '../../../src/contracts/logger.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisProcess } from '../../support/redis.ts';
 
 const keys = new Keys('test:');

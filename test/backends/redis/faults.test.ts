@@ -10,7 +10,7 @@ import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import type { StorageBackend } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };

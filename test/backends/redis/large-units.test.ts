@@ -6,7 +6,7 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };

@@ -17,7 +17,7 @@ import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/
 import type { Logger } from '../../../src/contracts/logger.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { settingsOf } from '../../../src/settings/load.ts';
-import { createTestClock } from '../../../src/testing/contract-case.ts';
+import { createTestClock } from '../../../src/testing/contract/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
 
 const ignore = (): void => undefined;

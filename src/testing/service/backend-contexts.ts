@@ -1,0 +1,18 @@
+// Opens a backend module as a service would, so that its author can run the contract suites on it.
+import { backendContexts } from '../../backends/open-backends.ts';
+import type { CacheContext, DatabaseContext } from '../../contracts/backend-module.ts';
+import { settingsOf } from '../../settings/load.ts';
+import type { TestClock } from '../contract/contract-case.ts';
+
+/**
+ * What `openDatabase` and `openCache` of a module are called with.
+ *
+ * @param clock the one that is handed to the suites
+ * @param settings as a configuration file would hold them
+ */
+export function createBackendContexts(
+  clock: TestClock,
+  settings: Readonly<Record<string, string>> = {},
+): { readonly database: DatabaseContext; readonly cache: CacheContext } {
+  return backendContexts(settingsOf({ userid_hmac_secret: 'secret for tests', ...settings }), clock);
+}
