@@ -4,6 +4,8 @@ import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
 import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
 import { SettingsError } from '../settings/problems.ts';
+import type { SettingsTable } from '../settings/definition.ts';
+import type { SettingsFamily } from '../settings/families.ts';
 import type { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
@@ -30,6 +32,16 @@ export async function gatherPlugins(
   const twice = own.find((name, index) => own.indexOf(name) !== index);
   if (twice !== undefined) faults.add(new Error(`Two plugins have the name ${twice}.`));
   return plugins;
+}
+
+/** Returns the tables of settings that the plugins bring. */
+export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
+  return plugins.flatMap(({ settings }) => (settings === undefined ? [] : [settings]));
+}
+
+/** Returns the families of settings that the plugins bring. */
+export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
+  return plugins.flatMap(({ families = [] }) => families);
 }
 
 /** Lets the plugins say what they add, one after the other; those that cannot be set up are left out. */

@@ -20,8 +20,6 @@ import type { Plugin, PluginParts } from '../http/plugin.ts';
 import { respond } from '../http/respond-observed.ts';
 import { rateLimitHeaders } from '../http/rate-limits/rate-limits.ts';
 import { builtInKinds } from '../resources/kinds.ts';
-import type { SettingsTable } from '../settings/definition.ts';
-import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createAuthorization } from './authorization.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
@@ -35,9 +33,9 @@ import { openMailer } from '../backends/open-mailer.ts';
 import { protectDataFiles } from '../backends/data-files.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
 import { createPolicies } from './policies.ts';
-import { gatherPlugins, setUpPlugins } from './plugins.ts';
+import { familiesOf, gatherPlugins, setUpPlugins, tablesOf } from './plugins.ts';
 import { createRateLimits } from './rate-limits.ts';
-import { findExposure, findVolatility } from '../settings/risks.ts';
+import { findExposure, findVolatility } from '../maintenance/risks.ts';
 import { prepareSchemas } from '../maintenance/schemas.ts';
 import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { createServers, publicEndpoints, type Servers } from './servers.ts';
@@ -80,7 +78,7 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await requirePlugins(settings, options.plugins ?? []);
-  const risks = [...findExposure(settings), ...findVolatility(settings), ...(await protectDataFiles(settings))];
+  const risks = [...findExposure(settings), ...findVolatility(settings), ...protectDataFiles(settings)];
   for (const warning of risks) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
@@ -342,14 +340,6 @@ async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logg
       logger.error({ err: error }, 'A plugin or listener could not be stopped');
     }
   }
-}
-
-export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
-  return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
-}
-
-export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
-  return plugins.flatMap((plugin) => plugin.families ?? []);
 }
 
 function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logger: Logger): void {

@@ -4,7 +4,7 @@ import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadAllBuiltIn } from './built-in-plugins.ts';
 import { Faults } from './faults.ts';
-import { gatherPlugins } from './plugins.ts';
+import { familiesOf, gatherPlugins, tablesOf } from './plugins.ts';
 
 export interface PluginVocabulary {
   readonly tables: readonly SettingsTable[];
@@ -16,7 +16,7 @@ export async function findVocabulary(settings: Settings): Promise<PluginVocabula
   const included = await gatherPlugins(settings, [], new Faults());
   const plugins = [...new Set([...(await loadAllBuiltIn()), ...included])];
   return {
-    tables: plugins.flatMap(({ settings: table }) => (table === undefined ? [] : [table])),
-    families: plugins.flatMap(({ families = [] }) => families),
+    tables: tablesOf(plugins),
+    families: familiesOf(plugins),
   };
 }

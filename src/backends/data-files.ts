@@ -4,8 +4,9 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { dataFolder } from '../settings/profile.ts';
-import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
+import { backendKinds, findBackend } from '../settings/backend-settings.ts';
+import { builtInBackends } from './built-in-backends.ts';
 
 const ofOthers = 0o007;
 const ofGroupAndOthers = 0o077;
@@ -20,16 +21,16 @@ interface Exposed {
 }
 
 /** Takes away what others may do with the files of the service; returns a sentence for each that stays open. */
-export async function protectDataFiles(settings: Settings): Promise<readonly string[]> {
-  const left = (await findExposed(settings)).filter((exposed) => !tighten(exposed));
+export function protectDataFiles(settings: Settings): readonly string[] {
+  const left = findExposed(settings).filter((exposed) => !tighten(exposed));
   return left.map(
     ({ path, mode }) => `${path} is open to other users of this machine (mode ${octal(mode)}): chmod it.`,
   );
 }
 
 /** Returns a sentence for each file or folder of the service that is open to other users; changes nothing. */
-export async function describeExposedFiles(settings: Settings): Promise<readonly string[]> {
-  return (await findExposed(settings)).map(({ path, mode, tightened }) => {
+export function describeExposedFiles(settings: Settings): readonly string[] {
+  return findExposed(settings).map(({ path, mode, tightened }) => {
     const remedy = tightened === undefined ? 'chmod it.' : `the start will set ${octal(tightened)}.`;
     return `${path} is open to other users of this machine (mode ${octal(mode)}): ${remedy}`;
   });
@@ -46,10 +47,10 @@ function tighten({ path, tightened }: Exposed): boolean {
   }
 }
 
-async function findExposed(settings: Settings): Promise<readonly Exposed[]> {
+function findExposed(settings: Settings): readonly Exposed[] {
   // Windows has no such modes.
   if (process.platform === 'win32') return [];
-  const files = await databaseFiles(settings);
+  const files = databaseFiles(settings);
   const folders = new Set(files.map(dirname));
   const attachments = settings.get('includes').includes('attachments')
     ? (settings.lookup('attachment.base_path') ?? '')
@@ -79,23 +80,12 @@ function tooMuchIn(folder: string): number {
   return ((modeOf(folder) ?? 0) & setGid) === 0 ? ofGroupAndOthers : ofOthers;
 }
 
-async function databaseFiles(settings: Settings): Promise<readonly string[]> {
-  const files = new Set<string>();
-  for (const kind of ['storage', 'permission', 'cache'] as const) {
-    const file = settings.get(`${kind}_backend`) === 'sqlite' ? findSqliteFile(settings.get(`${kind}_url`)) : undefined;
-    if (file === undefined) continue;
-    const { companionPath } = await import('./sqlite/companion-file.ts');
-    files.add(kind === 'cache' ? companionPath(file, 'cache') : file);
-    if (kind === 'storage') files.add(companionPath(file, 'security'));
-  }
-  return [...files].filter((file) => existsSync(file));
-}
-
-/** Returns the file in which SQLite keeps the security state, beside that of the storage. */
-export async function findSecurityFile(settings: Settings): Promise<string | undefined> {
-  const file = findSqliteFile(settings.get('storage_url'));
-  const { companionPath } = await import('./sqlite/companion-file.ts');
-  return file === undefined ? undefined : companionPath(file, 'security');
+function databaseFiles(settings: Settings): readonly string[] {
+  const files = backendKinds.flatMap((kind) => {
+    const place = findBackend(settings, builtInBackends, kind)?.readPlace(settings, kind);
+    return [place?.file, place?.securityStateFile].filter((file) => file !== undefined);
+  });
+  return [...new Set(files)].filter((file) => existsSync(file));
 }
 
 /** `undefined`: it is not there, or cannot be looked at, and opening it will say so. */

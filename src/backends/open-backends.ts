@@ -1,184 +1,172 @@
-// Opens the configured backends. The only place that knows which backends there are; drivers are loaded when asked for.
+// Opens the backends that the settings name: those of the list, and modules from packages and files.
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/message-of.ts';
 import type {
   BackendContext,
+  BackendModule,
   BackendParts,
+  BuiltInBackend,
   CacheContext,
   DatabaseContext,
-  OpenDatabase,
 } from '../contracts/backend-module.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Database } from '../contracts/database.ts';
+import { BackendUnavailable } from '../contracts/errors.ts';
 import type { OpenBackends, OpenStores } from '../contracts/open-backends.ts';
 import type { SecurityState, SecurityStateLimits } from '../contracts/security-state.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
-import { findSqliteFile } from '../settings/sqlite-file.ts';
+import { loadModule } from '../loader/modules.ts';
+import { findBackend, namesOf, type BackendKind } from '../settings/backend-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { openModule } from './outside-modules.ts';
-import { openMemcachedCache } from './open-memcached.ts';
-import { PostgresqlOpener, postgresqlUrl } from './open-postgresql.ts';
-import { openRedis, openRedisCache, redisPlace } from './open-redis.ts';
+import { builtInBackends } from './built-in-backends.ts';
+import { memory } from './memory/index.ts';
 
-const bytesPerMegabyte = 1_048_576;
-
-const builtIn = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-type BuiltIn = (typeof builtIn)[number];
-
-/** Short-lived values may be kept where objects must not. */
-const builtInCaches = [...builtIn, 'memcached'] as const;
-type BuiltInCache = (typeof builtInCaches)[number];
-
-function isBuiltInCache(name: string): name is BuiltInCache {
-  return builtInCaches.some((known) => known === name);
+export interface OpenOptions {
+  /** Whether requests will be served from the backends. Of some databases only one process at a time may do that. */
+  readonly isServing?: boolean;
 }
 
-function isBuiltIn(name: string): name is BuiltIn {
-  return builtIn.some((known) => known === name);
-}
-
-/** Backends of one database share it, and with it their transactions. */
+/** Opens backends, each place once: backends of one database share it, and with it their transactions. */
 export class BackendOpener {
   readonly #settings: Settings;
   readonly #clock: Clock;
-  readonly #postgresql: PostgresqlOpener;
   readonly #isServing: boolean;
   readonly #opened = new Map<string, Promise<BackendParts>>();
 
-  /** @param options.isServing whether requests will be served from them, which only one process may do where that is the rule */
-  constructor(settings: Settings, clock: Clock, { isServing = false }: { readonly isServing?: boolean } = {}) {
+  constructor(settings: Settings, clock: Clock, { isServing = false }: OpenOptions = {}) {
     this.#settings = settings;
     this.#clock = clock;
     this.#isServing = isServing;
-    this.#postgresql = new PostgresqlOpener(settings, clock);
   }
 
+  /**
+   * Opens the database of storage or permissions.
+   *
+   * @param name the backend that the settings name for it
+   * @throws Error when it cannot be opened
+   */
   open(name: string, kind: 'storage' | 'permission'): Promise<BackendParts> {
-    const key = isBuiltIn(name) ? this.#placeOf(name, kind) : `${name} ${this.#settings.get(`${kind}_url`) ?? ''}`;
+    const key = this.#keyOf(name, kind);
     let database = this.#opened.get(key);
     if (database === undefined) {
-      database = isBuiltIn(name) ? this.#open(name, kind) : this.#openModule(name, kind);
+      database = isBuiltIn(name)
+        ? this.databaseContext(kind).openBuiltIn(name)
+        : openModule({ setting: `${kind}_backend`, name, exported: 'openDatabase' }, (open) =>
+            open(this.databaseContext(kind)),
+          );
       this.#opened.set(key, database);
     }
     return database;
   }
 
-  #openModule(name: string, kind: 'storage' | 'permission'): Promise<BackendParts> {
-    const module = { setting: `${kind}_backend`, name, exported: 'openDatabase' } as const;
-    return openModule(module, (open) => open(this.databaseContext(kind)));
-  }
-
+  /** Returns what a module of storage or permissions is opened with. */
   databaseContext(kind: 'storage' | 'permission'): DatabaseContext {
-    return { ...this.#contextOf(kind), openBuiltIn: async (name) => this.#open(requireBuiltIn(name), kind) };
+    const context = this.#contextOf(kind);
+    return { ...context, openBuiltIn: async (name) => requireOpener(name, 'openDatabase')(context) };
   }
 
+  /** Returns what a module of a cache is opened with. */
   cacheContext(): CacheContext {
-    return { ...this.#contextOf('cache'), openBuiltIn: async (name) => this.#openCache(requireBuiltInCache(name)) };
+    const context = this.#contextOf('cache');
+    return { ...context, openBuiltIn: async (name) => requireOpener(name, 'openCache')(context) };
   }
 
-  #contextOf(kind: BackendContext['kind']): BackendContext {
+  #contextOf(kind: BackendKind): BackendContext {
     const settings = this.#settings;
-    return { kind, url: settings.get(`${kind}_url`), setting: (key) => settings.lookup(key), clock: this.#clock };
-  }
-
-  #open(name: BuiltIn, kind: 'storage' | 'permission'): Promise<OpenDatabase> {
-    switch (name) {
-      case 'memory':
-        return openMemory(this.#clock);
-      case 'sqlite':
-        return this.#openSqlite(sqlitePath(this.#settings.get(`${kind}_url`)));
-      case 'postgresql':
-        return this.#postgresql.openDatabase(kind);
-      case 'redis':
-        return openRedis(kind, this.#settings, this.#clock);
-    }
-  }
-
-  async #openSqlite(path: string): Promise<OpenDatabase> {
-    const { openSqliteDatabase } = await import('./sqlite/database.ts');
-    const { createSqliteStorage } = await import('./sqlite/storage.ts');
-    const { createSqlitePermission } = await import('./sqlite/permission.ts');
-    const { openSqliteSecurityState } = await import('./sqlite/security-state.ts');
-    const { createMemorySecurityState } = await import('./memory/security-state.ts');
-    const { isWritable } = await import('./sqlite/file-access.ts');
-    const settings = this.#settings;
-    const clock = this.#clock;
-    const isReadonly = settings.get('readonly');
-    const maxCheckedBytes = settings.get('sqlite_start_check_mb') * bytesPerMegabyte;
-    const database = openSqliteDatabase({
-      path,
-      clock,
-      synchronous: settings.get('sqlite_synchronous'),
-      cacheBytes: settings.get('sqlite_memory_mb') * bytesPerMegabyte,
-      maxCheckedBytes,
-      isReadonly,
-      isExclusive: this.#isServing && !isReadonly && !settings.get('sqlite_allow_several_processes'),
-    });
+    const setting = (key: string): string | undefined => settings.lookup(key);
     return {
-      database,
-      storage: () => createSqliteStorage(database),
-      permission: () => createSqlitePermission(database),
-      // A disk that cannot be written holds no counters: they last as long as the process then.
-      securityState: (limits) =>
-        isReadonly && !isWritable(path)
-          ? createMemorySecurityState({ ...limits, clock })
-          : openSqliteSecurityState({ ...limits, path, clock, maxCheckedBytes }),
+      kind,
+      url: settings.get(`${kind}_url`),
+      settings,
+      setting,
+      clock: this.#clock,
+      isServing: this.#isServing,
     };
   }
 
-  /** What tells one database from another. */
-  #placeOf(name: BuiltIn, kind: 'storage' | 'permission'): string {
-    switch (name) {
-      case 'memory':
-        return name;
-      case 'sqlite':
-        return `sqlite ${sqlitePath(this.#settings.get(`${kind}_url`))}`;
-      case 'postgresql':
-        return postgresqlUrl(this.#settings, kind);
-      case 'redis':
-        return redisPlace(kind, this.#settings);
+  #keyOf(name: string, kind: BackendKind): string {
+    const place = findBackend(this.#settings, builtInBackends, kind)?.readPlace(this.#settings, kind);
+    return place?.key ?? `${name} ${this.#settings.get(`${kind}_url`) ?? ''}`;
+  }
+
+  /** Opens a cache, with the connections of a database of the same place that shares them. */
+  async openCache(name: string): Promise<CacheBackend> {
+    if (!isBuiltIn(name)) {
+      const module = { setting: 'cache_backend', name, exported: 'openCache' } as const;
+      return openModule(module, (open) => open(this.cacheContext()));
     }
+    const shared = await this.#opened.get(this.#keyOf(name, 'cache'))?.catch(() => undefined);
+    return shared?.cache?.() ?? this.cacheContext().openBuiltIn(name);
   }
 
-  openCache(name: string): Promise<CacheBackend> {
-    if (isBuiltInCache(name)) return this.#openCache(name);
-    const module = { setting: 'cache_backend', name, exported: 'openCache' } as const;
-    return openModule(module, (open) => open(this.cacheContext()));
-  }
-
-  #openCache(name: BuiltInCache): Promise<CacheBackend> {
-    if (name === 'memory') return openMemoryCache(this.#settings, this.#clock);
-    if (name === 'postgresql') return this.#postgresql.openCache();
-    if (name === 'redis') return openRedisCache(this.#settings, this.#clock);
-    if (name === 'memcached') return openMemcachedCache(this.#settings, this.#clock);
-    return openSqliteCache(sqlitePath(this.#settings.get('cache_url')), this.#settings, this.#clock);
-  }
-
-  /** Opens the store of security state, in the database of the storage unless the settings say otherwise. */
+  /** Opens the security state: in the database of the storage, unless the settings or the database keep it in memory. */
   async openSecurityState(): Promise<SecurityState> {
-    const name = this.#settings.get('storage_backend');
-    const limits = securityStateLimits(this.#settings);
-    const isInStorage = this.#settings.get('security_state_backend') === 'storage' && name !== undefined;
+    const settings = this.#settings;
+    const name = settings.get('storage_backend');
+    const limits = limitsOf(settings);
+    const isInStorage = settings.get('security_state_backend') === 'storage' && name !== undefined;
     const ofStorage = isInStorage ? (await this.open(name, 'storage')).securityState?.(limits) : undefined;
-    return ofStorage ?? openMemorySecurityState(this.#settings, this.#clock);
+    if (ofStorage !== undefined) return ofStorage;
+    const { createMemorySecurityState } = await import('./memory/security-state.ts');
+    return createMemorySecurityState({ ...limits, clock: this.#clock });
   }
 
-  /** Those that could be opened. */
+  /** Returns the databases that could be opened. */
   async databases(): Promise<readonly Database[]> {
     const outcomes = await Promise.allSettled(this.#opened.values());
     return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.database] : []));
   }
-}
 
-function requireBuiltIn(name: string): BuiltIn {
-  if (!isBuiltIn(name)) throw new Error(`there is no built-in backend ${name}; there are ${builtIn.join(', ')}.`);
-  return name;
-}
-
-function requireBuiltInCache(name: string): BuiltInCache {
-  if (!isBuiltInCache(name)) {
-    throw new Error(`there is no built-in cache ${name}; there are ${builtInCaches.join(', ')}.`);
+  /** Runs a step, and closes the databases that are open when it fails. */
+  async closingOnFailure<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      for (const database of await this.databases()) await database.close();
+      throw error;
+    }
   }
-  return name;
+}
+
+function isBuiltIn(name: string): boolean {
+  return builtInBackends.some((backend) => backend.name === name);
+}
+
+/** @throws Error when no built-in backend of that name can be opened so */
+function requireOpener<K extends 'openDatabase' | 'openCache'>(
+  name: string,
+  exported: K,
+): NonNullable<BuiltInBackend[K]> {
+  const open = builtInBackends.find((backend) => backend.name === name)?.[exported];
+  if (open !== undefined) return open;
+  const [what, kind] = exported === 'openCache' ? (['cache', 'cache'] as const) : (['backend', 'storage'] as const);
+  throw new Error(`no built-in ${what} is called ${name}; built in are ${namesOf(builtInBackends, kind).join(', ')}.`);
+}
+
+/**
+ * Opens a backend from outside.
+ *
+ * @param module the module, the setting that names it, and the function that it has to export
+ * @param open calls the function
+ * @throws Error naming the setting and what is wrong with its module
+ */
+async function openModule<K extends keyof BackendModule, T extends object>(
+  { setting, name, exported }: { readonly setting: string; readonly name: string; readonly exported: K },
+  open: (factory: NonNullable<BackendModule[K]>) => T | Promise<T>,
+): Promise<T> {
+  try {
+    const module: BackendModule = await loadModule(name);
+    const factory = module[exported];
+    if (typeof factory !== 'function') throw new Error(`that module exports no function ${exported}.`);
+    const opened: T | undefined = await open(factory);
+    if (typeof opened !== 'object') throw new Error(`${exported} of that module returned nothing.`);
+    return opened;
+  } catch (error) {
+    // The start waits for one that cannot be reached yet, as for the built-in ones.
+    if (error instanceof BackendUnavailable) throw error;
+    const known = namesOf(builtInBackends, exported === 'openCache' ? 'cache' : 'storage').join(', ');
+    throw new Error(`${setting} names ${name}, and built in are ${known}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** @throws Error when the module of a setting has another part only */
@@ -188,21 +176,22 @@ function requirePart<T>(part: (() => T) | undefined, setting: string, name: stri
 }
 
 /**
- * Opens what the settings name.
+ * Opens the backends that the settings name.
  *
- * @param options.isServing as for `BackendOpener`
- * @throws Error when there is no storage, or a backend cannot be opened
+ * @throws Error when the settings name no storage, or a backend cannot be opened
  */
-export async function openBackends(
-  settings: Settings,
-  clock: Clock,
-  options: { readonly isServing?: boolean } = {},
-): Promise<OpenBackends> {
+export async function openBackends(settings: Settings, clock: Clock, options: OpenOptions = {}): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock, options);
-  return closingOnFailure(opener, async () => {
-    const stores = await openWith(opener, settings);
+  return opener.closingOnFailure(async () => {
+    const stores = await openStoresWith(opener, settings);
     const securityState = await opener.openSecurityState();
-    const cache = await closingOnError(securityState, () => opener.openCache(settings.get('cache_backend')));
+    let cache: CacheBackend;
+    try {
+      cache = await opener.openCache(settings.get('cache_backend'));
+    } catch (error) {
+      await securityState.close();
+      throw error;
+    }
     return {
       ...stores,
       cache,
@@ -219,11 +208,11 @@ export async function openBackends(
 /**
  * Opens storage and permissions alone.
  *
- * @throws Error when there is no storage, or a backend cannot be opened
+ * @throws Error when the settings name no storage, or a backend cannot be opened
  */
 export async function openStores(settings: Settings, clock: Clock): Promise<OpenStores> {
   const opener = new BackendOpener(settings, clock);
-  return closingOnFailure(opener, () => openWith(opener, settings));
+  return opener.closingOnFailure(() => openStoresWith(opener, settings));
 }
 
 /** Creates what security state needs where the settings keep it, so that a service can start there. */
@@ -241,25 +230,7 @@ export async function createSecurityState(settings: Settings, clock: Clock): Pro
   }
 }
 
-async function closingOnFailure<T>(opener: BackendOpener, open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    for (const database of await opener.databases()) await database.close();
-    throw error;
-  }
-}
-
-async function closingOnError<T>(opened: Pick<SecurityState, 'close'>, open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
-}
-
-async function openWith(opener: BackendOpener, settings: Settings): Promise<OpenStores> {
+async function openStoresWith(opener: BackendOpener, settings: Settings): Promise<OpenStores> {
   const storageName = settings.get('storage_backend');
   if (storageName === undefined) throw new Error('storage_backend is empty: the service needs one to serve anything.');
   const ofStorage = await opener.open(storageName, 'storage');
@@ -281,59 +252,27 @@ async function openWith(opener: BackendOpener, settings: Settings): Promise<Open
   };
 }
 
-/** What a service with these settings would open a module with, for tests of the module. */
-export function backendContexts(
-  settings: Settings,
-  clock: Clock,
-): { readonly database: DatabaseContext; readonly cache: CacheContext } {
+/** Opens empty backends in memory, whatever the settings name, to try an assembly of the service on. */
+export async function openInMemory(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
-  return { database: opener.databaseContext('storage'), cache: opener.cacheContext() };
-}
-
-/** The file that a setting such as `storage_url` names; settings were checked when they were loaded. */
-function sqlitePath(url: string | undefined): string {
-  const file = findSqliteFile(url);
-  if (file === undefined) throw new Error('expected the name of a SQLite file');
-  return file;
-}
-
-export async function openMemory(clock: Clock): Promise<OpenDatabase> {
-  const { createMemoryDatabase } = await import('./memory/database.ts');
-  const { createMemoryStorage } = await import('./memory/storage.ts');
-  const { createMemoryPermission } = await import('./memory/permission.ts');
+  const { createMemoryCache } = await import('./memory/cache.ts');
   const { createMemorySecurityState } = await import('./memory/security-state.ts');
-  const database = createMemoryDatabase({ clock });
+  const { database, storage, permission } = await opener.databaseContext('storage').openBuiltIn(memory.name);
+  const hasPermissions = settings.get('permission_backend') !== undefined;
   return {
-    database,
-    storage: () => createMemoryStorage(database),
-    permission: () => createMemoryPermission(database),
-    securityState: (limits) => createMemorySecurityState({ ...limits, clock }),
+    storage: storage(),
+    permission: hasPermissions ? permission() : noPermissionBackend(database),
+    cache: createMemoryCache({ clock }),
+    securityState: createMemorySecurityState({ ...limitsOf(settings), clock }),
+    databases: [database],
+    hasPermissions,
+    close: () => database.close(),
   };
 }
 
-function securityStateLimits(settings: Settings): SecurityStateLimits {
+function limitsOf(settings: Settings): SecurityStateLimits {
   return {
     maxEntries: settings.get('security_state_max_entries'),
     maxEntriesPerRequester: settings.get('security_state_max_entries_per_requester'),
   };
-}
-
-export async function openMemorySecurityState(settings: Settings, clock: Clock): Promise<SecurityState> {
-  const { createMemorySecurityState } = await import('./memory/security-state.ts');
-  return createMemorySecurityState({ ...securityStateLimits(settings), clock });
-}
-
-export async function openMemoryCache(settings: Settings, clock: Clock): Promise<CacheBackend> {
-  const { createMemoryCache } = await import('./memory/cache.ts');
-  return createMemoryCache({
-    clock,
-    prefix: settings.get('cache_prefix'),
-    maxSizeBytes: settings.get('cache_max_size_bytes'),
-  });
-}
-
-async function openSqliteCache(path: string, settings: Settings, clock: Clock): Promise<CacheBackend> {
-  const { openSqliteCache: open } = await import('./sqlite/cache.ts');
-  const maxCheckedBytes = settings.get('sqlite_start_check_mb') * bytesPerMegabyte;
-  return open({ path, clock, prefix: settings.get('cache_prefix'), maxCheckedBytes });
 }

@@ -2,7 +2,7 @@
 import { formatJson, type JsonObject } from '../base/json.ts';
 import { formatPayload } from '../core/events/payload.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
-import { findRedisAddress, redisUrlForm } from '../settings/redis-url.ts';
+import { findRedisAddress, redisUrlForm } from './redis/address.ts';
 
 /**
  * Pushes each payload, without objects, to the left end of a list. What cannot be pushed is logged: events are news,

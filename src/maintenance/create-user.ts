@@ -2,7 +2,7 @@
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
 import { hashPassword, isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
 import type { Settings } from '../settings/settings.ts';
-import { withBackends, write } from './maintenance.ts';
+import { withBackends, write } from './units.ts';
 
 export interface NewUser {
   readonly username: string;

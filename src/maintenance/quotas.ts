@@ -2,7 +2,7 @@
 import { walk } from '../engine/walk.ts';
 import { isWrong, rebuildBucket, recountBucket, type Recount } from '../plugins/quotas/recount.ts';
 import type { Settings } from '../settings/settings.ts';
-import { insist, withBackends } from './maintenance.ts';
+import { writeWithRetry, withBackends } from './units.ts';
 
 export interface RebuildOptions {
   /** Whether nothing is to be written. */
@@ -38,7 +38,7 @@ export async function rebuildQuotas(
         };
         const found = dryRun
           ? (await recountBucket(reader, id, onCounted)).filter(isWrong)
-          : await insist(backends, ({ storage }) => {
+          : await writeWithRetry(backends, ({ storage }) => {
               counted = start;
               return rebuildBucket(storage, id, onCounted);
             });

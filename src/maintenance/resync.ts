@@ -6,7 +6,7 @@ import { isTombstone, type ListKey } from '../core/objects/stored.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { walkEntries, walkLists } from './walk.ts';
-import { insist, withBackends } from './maintenance.ts';
+import { writeWithRetry, withBackends } from './units.ts';
 
 /** Lists that one unit of work moves on: nobody waits for long. */
 const listsAtOnce = 20;
@@ -57,7 +57,7 @@ async function isKept(reader: StorageReader, list: ListKey): Promise<boolean> {
 }
 
 function moveOn(backends: OpenBackends, lists: readonly ListKey[], clock: Clock): Promise<void> {
-  return insist(backends, async ({ storage }) => {
+  return writeWithRetry(backends, async ({ storage }) => {
     for (const list of lists) {
       const { timestamp = 0 } = await storage.lock(list);
       const moment = Math.max(clock.now(), timestamp + 1);

@@ -1,6 +1,8 @@
-// What has to be true of the backends' schemas before anything is served.
+// Schemas of the backends: migrations, and what has to be true of the schemas before anything is served.
 import { migrateCommand } from '../settings/migrate-command.ts';
 import type { Settings } from '../settings/settings.ts';
+import { openBackends } from '../backends/open-backends.ts';
+import { systemClock } from '../base/clock.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 
 /**
@@ -25,4 +27,24 @@ export async function prepareSchemas(
       .map((line) => `  ${line}`)
       .join('\n')}`,
   );
+}
+
+/**
+ * Creates or upgrades the schemas of all backends, and returns a line for each step done, or to be done in a dry run.
+ *
+ * @throws Error in read-only mode, unless it is a dry run
+ */
+export async function migrate(settings: Settings, options: { readonly dryRun: boolean }): Promise<readonly string[]> {
+  if (settings.get('readonly') && !options.dryRun) {
+    throw new Error('readonly is set: storage and permissions must not be migrated from a read-only instance.');
+  }
+  const backends = await openBackends(settings, systemClock);
+  try {
+    const steps: string[] = [];
+    const { cache, securityState, databases } = backends;
+    for (const store of [cache, securityState, ...databases]) steps.push(...(await store.initializeSchema(options)));
+    return steps;
+  } finally {
+    await backends.close();
+  }
 }

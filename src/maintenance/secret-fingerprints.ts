@@ -11,7 +11,7 @@ import { personalBucketSecret } from '../plugins/default-bucket/personal-bucket.
 import type { Settings } from '../settings/settings.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import { inUnit } from './units.ts';
-import { takesAnyPassword } from '../settings/risks.ts';
+import { takesAnyPassword } from './risks.ts';
 
 /** No path leads to it, and no cascade reaches it. */
 export const fingerprintList: ListKey = { kind: '__secrets__', parent: '' };

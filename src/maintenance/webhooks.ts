@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Settings } from '../settings/settings.ts';
 import { countDeliveries, emptyDeadLetters, type DeliveryCounts } from '../webhooks/dead-letters.ts';
 import { deadKind } from '../webhooks/outbox.ts';
-import { withBackends, write } from './maintenance.ts';
+import { withBackends, write } from './units.ts';
 
 /** Deliveries that wait and that were given up, for each listener that the settings name. */
 export function reviewWebhooks(settings: Settings): Promise<ReadonlyMap<string, DeliveryCounts>> {

@@ -7,7 +7,7 @@ import { ServiceError } from '../../src/core/errors.ts';
 import type { ResourceEvent } from '../../src/engine/events/event.ts';
 import type { Listener, ListenerContext } from '../../src/engine/events/listener.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 import { ModuleFolder } from '../support/modules.ts';
 import { RedisProcess, openInspector } from '../support/redis.ts';

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test, type TestContext } from 'vitest';
-import { checkService, type Finding } from '../../src/app/check.ts';
+import { checkService } from '../../src/app/check.ts';
+import type { Finding } from '../../src/maintenance/check-backends.ts';
 import { createService } from '../../src/app/service.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { startTestService, type TestService } from '../../src/testing/service/service-client.ts';
 
 const run = promisify(execFile);

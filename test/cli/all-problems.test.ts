@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createService } from '../../src/app/service.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { SettingsError } from '../../src/settings/problems.ts';
 import { run, workingFolder } from './process.ts';
 

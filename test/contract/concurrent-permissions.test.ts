@@ -15,7 +15,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Database } from '../../src/contracts/database.ts';
 import { TransactionConflict } from '../../src/contracts/errors.ts';
 import type { PermissionBackend, PermissionWriter } from '../../src/contracts/permission.ts';
-import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';

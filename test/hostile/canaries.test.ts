@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLogger } from '../../src/observability/logger.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { startTestService, type TestRequest, type TestService } from '../../src/testing/index.ts';
 import { Receiver } from '../support/webhook-receiver.ts';
 

@@ -1,7 +1,7 @@
 // Forgetting tombstones by age or by number, on every durable backend and beside running writes.
 import { describe, expect, test } from 'vitest';
 import { inUnit } from '../../src/maintenance/units.ts';
-import { purgeDeleted } from '../../src/maintenance/maintenance.ts';
+import { purgeDeleted } from '../../src/maintenance/deletions.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import { openDurable, restoreList } from '../support/durable-stores.ts';
 

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStores } from '../../src/backends/open-backends.ts';
-import { acceptSecrets, checkService, type Finding } from '../../src/app/check.ts';
+import { checkService } from '../../src/app/check.ts';
+import { acceptSecrets, type Finding } from '../../src/maintenance/check-backends.ts';
 import { copyStores } from '../../src/transfer/copy/copy.ts';
 import { exportInto, importFrom } from '../../src/transfer/export/export.ts';
 import { fingerprintsOf, readFingerprints, type Fingerprints } from '../../src/maintenance/secret-fingerprints.ts';
 import { createService } from '../../src/app/service.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { openDurable, type DurableBackend } from '../support/durable-stores.ts';
 

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { Command } from 'commander';
 import type { CopyOptions, CopyResult } from '../../transfer/copy/copy.ts';
-import { loadSettings } from '../../settings/load.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportFileOptions, ImportFileResult } from '../../transfer/export/export.ts';
-import { loadSettings } from '../../settings/load.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportOptions, ImportResult } from '../../transfer/import/import.ts';
-import { loadSettings } from '../../settings/load.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';

@@ -1,7 +1,7 @@
 // Opens a backend module as a service would, so that its author can run the contract suites on it.
-import { backendContexts } from '../../backends/open-backends.ts';
+import { BackendOpener } from '../../backends/open-backends.ts';
 import type { CacheContext, DatabaseContext } from '../../contracts/backend-module.ts';
-import { settingsOf } from '../../settings/load.ts';
+import { settingsOf } from '../../backends/load-settings.ts';
 import type { TestClock } from '../contract/contract-case.ts';
 
 /**
@@ -14,5 +14,6 @@ export function createBackendContexts(
   clock: TestClock,
   settings: Readonly<Record<string, string>> = {},
 ): { readonly database: DatabaseContext; readonly cache: CacheContext } {
-  return backendContexts(settingsOf({ userid_hmac_secret: 'secret for tests', ...settings }), clock);
+  const opener = new BackendOpener(settingsOf({ userid_hmac_secret: 'secret for tests', ...settings }), clock);
+  return { database: opener.databaseContext('storage'), cache: opener.cacheContext() };
 }

@@ -4,7 +4,7 @@ import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import { createService, type Service, type ServiceOptions } from '../../app/service.ts';
-import { settingsOf } from '../../settings/load.ts';
+import { settingsOf } from '../../backends/load-settings.ts';
 
 export interface TestServiceOptions {
   /** Settings as a configuration file would hold them; memory backends unless they name others. */

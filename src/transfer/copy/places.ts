@@ -1,13 +1,12 @@
 // The two ends of a copy: from a URL or from settings to open stores that are ready to be read or written.
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
-import { settingsOf } from '../../settings/load.ts';
+import { findBackend, withoutPasswords } from '../../settings/backend-settings.ts';
+import { settingsOf } from '../../backends/load-settings.ts';
 import { completeCommand, migrateCommand } from '../../settings/migrate-command.ts';
-import { findPostgresqlUrl } from '../../settings/postgresql-url.ts';
-import { findRedisAddress, formatNodes, type RedisAddress } from '../../settings/redis-url.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { findSqliteFile } from '../../settings/sqlite-file.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
+import { builtInBackends } from '../../backends/built-in-backends.ts';
 import { createSecurityState, openStores } from '../../backends/open-backends.ts';
 
 /** A copy that cannot be, told to the operator as it is. */
@@ -18,9 +17,8 @@ export interface Place {
   readonly settings: Settings;
 }
 
-const urlForms =
-  'sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, ' +
-  'redis://:password@host:port/database or redis+cluster://host:port,host:port';
+const copied = builtInBackends.filter(({ kinds, url }) => kinds.includes('storage') && url !== undefined);
+const urlForms = copied.map(({ url }) => url?.ownForms).join(', ');
 
 /**
  * Settings that put storage and permissions at a URL.
@@ -31,8 +29,9 @@ export function settingsOfUrl(url: string): Settings {
   if (/^memory:?/i.test(url)) {
     throw new CopyRefused('memory cannot be copied: it belongs to one process and ends with it');
   }
-  const name = findBackend(url);
-  if (name === undefined) throw new CopyRefused(`${redactUrl(url)} is no place that can be copied; write ${urlForms}`);
+  const name = copied.find((backend) => backend.url?.isOwn(url))?.name;
+  if (name === undefined)
+    throw new CopyRefused(`${withoutPasswords(url)} is no place that can be copied; write ${urlForms}`);
   return settingsOf({
     storage_backend: name,
     storage_url: url,
@@ -45,13 +44,7 @@ export function settingsOfUrl(url: string): Settings {
   });
 }
 
-function findBackend(url: string): 'sqlite' | 'postgresql' | 'redis' | undefined {
-  if (/^sqlite:/i.test(url) && findSqliteFile(url) !== undefined) return 'sqlite';
-  if (findPostgresqlUrl(url) !== undefined) return 'postgresql';
-  return url !== '' && findRedisAddress(url) !== undefined ? 'redis' : undefined;
-}
-
-/** Where storage and permissions are, without passwords. */
+/** Describes where storage and permissions are, without passwords. */
 export function describePlace({ settings }: Pick<Place, 'settings'> & Partial<Place>): string {
   const storage = describeBackend(settings, 'storage');
   const permission = describeBackend(settings, 'permission');
@@ -59,32 +52,8 @@ export function describePlace({ settings }: Pick<Place, 'settings'> & Partial<Pl
 }
 
 function describeBackend(settings: Settings, kind: 'storage' | 'permission'): string {
-  const backend = settings.get(`${kind}_backend`);
-  const url = settings.get(`${kind}_url`);
-  switch (backend) {
-    case 'sqlite':
-      return `sqlite ${findSqliteFile(url)}`;
-    case 'postgresql':
-      return url === undefined ? backend : redactUrl(url);
-    case 'redis':
-      return describeRedis(findRedisAddress(url), settings.get('redis_prefix'));
-    default:
-      return backend ?? 'nowhere';
-  }
-}
-
-/** One text for every way to write the address. */
-function describeRedis(address: RedisAddress | undefined, prefix: string): string {
-  if (address === undefined) return 'redis';
-  const { isCluster, tls, username, db } = address;
-  const scheme = `redis${tls ? 's' : ''}${isCluster ? '+cluster' : ''}`;
-  const hosts = formatNodes(address).split(',').toSorted();
-  const user = username === undefined ? '' : `${encodeURIComponent(username)}@`;
-  return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}, keys ${prefix}*`;
-}
-
-function redactUrl(url: string): string {
-  return url.replace(/(\/\/[^/?#]*:)[^/?#]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***');
+  const place = findBackend(settings, builtInBackends, kind)?.readPlace(settings, kind);
+  return place?.text ?? settings.get(`${kind}_backend`) ?? 'nowhere';
 }
 
 /**
@@ -96,12 +65,12 @@ function redactUrl(url: string): string {
 export async function openPlace(place: Place, { creates }: { readonly creates: boolean }): Promise<OpenStores> {
   const { name, settings } = place;
   for (const kind of ['storage', 'permission'] as const) {
-    const backend = settings.get(`${kind}_backend`);
-    if (backend === 'memory') {
+    const backend = findBackend(settings, builtInBackends, kind);
+    if (backend?.isVolatile === true) {
       throw new CopyRefused(`the ${kind} of the ${name} is in memory, which belongs to one process and ends with it`);
     }
-    const file = backend === 'sqlite' ? findSqliteFile(settings.get(`${kind}_url`)) : undefined;
-    // Opening would make it.
+    const { file } = backend?.readPlace(settings, kind) ?? {};
+    // Opening would create it.
     if (!creates && file !== undefined && !existsSync(file)) {
       throw new CopyRefused(`the ${name} is not there: no file ${file}`);
     }

@@ -5,7 +5,7 @@ import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/red
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { PermissionBackend, PermissionWriter, WalkPage } from '../../../src/contracts/permission.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
 

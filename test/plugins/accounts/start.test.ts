@@ -1,6 +1,6 @@
 // What keeps a service with accounts from starting, and what it says then.
 import { expect, it } from 'vitest';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { accountSettings, startAccounts } from './service.ts';
 

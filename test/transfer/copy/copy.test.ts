@@ -11,7 +11,7 @@ import { copyStores, type CopyOptions, type CopyResult } from '../../../src/tran
 import { CopyRefused, describePlace, settingsOfUrl } from '../../../src/transfer/copy/places.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { dumpStores } from './dump.ts';
 import { fill, randomStores, sample, type RandomStore } from './random-store.ts';

@@ -7,7 +7,7 @@ import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openTestServer } from '../../support/redis.ts';

@@ -9,7 +9,7 @@ import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
 import { importInto, type ImportOptions, type ImportResult } from '../../../src/transfer/import/import.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startTestService, type TestService } from '../../../src/testing/index.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';

@@ -5,7 +5,7 @@ import { openStores } from '../../../src/backends/open-backends.ts';
 import { importInto, type ImportOptions, type ImportResult } from '../../../src/transfer/import/import.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startOddServer, type OddOptions, type OddServer } from './odd-source.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];

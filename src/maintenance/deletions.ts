@@ -1,45 +1,20 @@
-// What operators do from the command line, on the same backends and contracts as the service.
+// Deletions by commands: tombstones, the cache, whole collections, and attachments that no record has.
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
-import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Writer } from '../engine/unit-of-work.ts';
 import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
-import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
 import { findUnusedFiles } from '../plugins/attachments/clean.ts';
 import { retireCollection } from '../plugins/attachments/links.ts';
 import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BackendUnavailable } from '../contracts/errors.ts';
 import type { ListState } from '../contracts/storage.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
-import { openBackends } from '../backends/open-backends.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { walkLists } from './walk.ts';
-import { prepareSchemas } from './schemas.ts';
-
-/**
- * Creates or upgrades what the backends need; answers with a line for each step done, or to be done.
- *
- * @throws Error in read-only mode, unless it is a dry run
- */
-export async function migrate(settings: Settings, options: { readonly dryRun: boolean }): Promise<readonly string[]> {
-  if (settings.get('readonly') && !options.dryRun) {
-    throw new Error('readonly is set: storage and permissions must not be migrated from a read-only instance.');
-  }
-  const backends = await openBackends(settings, systemClock);
-  try {
-    const steps: string[] = [];
-    const { cache, securityState, databases } = backends;
-    for (const store of [cache, securityState, ...databases]) steps.push(...(await store.initializeSchema(options)));
-    return steps;
-  } finally {
-    await backends.close();
-  }
-}
+import { withBackends, write, writeWithRetry } from './units.ts';
 
 /** Empties the cache. Security state stays: emptying a cache must not reset limits on failed logins. */
 export async function flushCache(settings: Settings): Promise<void> {
@@ -47,19 +22,19 @@ export async function flushCache(settings: Settings): Promise<void> {
 }
 
 export interface PurgeOptions {
-  /** Kinds whose tombstones go; empty: all. */
+  /** Kinds whose tombstones are deleted; empty: all. */
   readonly kinds: readonly string[];
-  /** Keep the newest so many of each list; excludes `before`. */
+  /** Number of the newest tombstones to keep in each list; excludes `before`. */
   readonly maxRetained?: number | undefined;
-  /** Only those deleted before, in milliseconds since 1970 UTC. */
+  /** Only objects deleted before, in milliseconds since 1970 UTC. */
   readonly before?: number | undefined;
 }
 
-/** Lists whose tombstones one unit of work forgets, and about how many of them: nobody waits for long. */
+/** Lists and tombstones of one unit of work, which holds its locks for a short time only. */
 const purgeLists = 20;
 const purgeTombstones = 2000;
 
-/** Forgets tombstones, never live objects, in short units of work; answers with their number. */
+/** Deletes tombstones, never live objects, in short units of work; returns their number. */
 export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }: PurgeOptions): Promise<number> {
   const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
   return withBackends(settings, async (backends) => {
@@ -77,7 +52,7 @@ export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }:
   });
 }
 
-/** Forgets tombstones of a few lists, in as many units of work as it takes. */
+/** Deletes tombstones of a few lists, in as many units of work as it takes. */
 async function purgeFrom(
   backends: OpenBackends,
   lists: readonly ListState[],
@@ -86,7 +61,7 @@ async function purgeFrom(
   let count = 0;
   let left = lists;
   while (left.length > 0) {
-    const unit = await insist(backends, async ({ storage }) => {
+    const unit = await writeWithRetry(backends, async ({ storage }) => {
       let purged = 0;
       for (const [index, { kind, parent }] of left.entries()) {
         const limit = purgeTombstones - purged;
@@ -100,23 +75,6 @@ async function purgeFrom(
     left = unit.left;
   }
   return count;
-}
-
-// A busy service may keep the lock of a SQLite file for a while; what was forgotten until then stays forgotten.
-const insistentAttempts = 6;
-
-/** Does a unit of work, again where others were in the way. */
-export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const races = new Retry();
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await write(backends, work, races);
-    } catch (error) {
-      const passes = error instanceof BackendUnavailable && !error.isLasting && attempt < insistentAttempts;
-      if (!passes && !races.isLost(error)) throw error;
-      await races.pause();
-    }
-  }
 }
 
 /** Deletes a collection and everything below it, leaving no tombstones. */
@@ -167,7 +125,7 @@ export async function deleteCollection(
 }
 
 /**
- * Deletes the attachments that no record has, of those that are old enough; answers with what was deleted, or would be.
+ * Deletes the old enough attachments that no record has; returns what was deleted, or would be in a dry run.
  *
  * @throws SettingsError when no place for attachments is configured; Error in read-only mode, unless it is a dry run
  */
@@ -201,36 +159,3 @@ async function deleteFiles(settings: Settings, names: readonly string[]): Promis
     await store.close();
   }
 }
-
-/** Opens the backends for a piece of work and closes them after it. */
-export async function withBackends<T>(settings: Settings, work: (backends: OpenBackends) => Promise<T>): Promise<T> {
-  const backends = await openBackends(settings, systemClock);
-  try {
-    await prepareSchemas(backends, settings);
-    return await work(backends);
-  } finally {
-    await backends.close();
-  }
-}
-
-/** One transaction. */
-export async function write<T>(
-  backends: OpenBackends,
-  work: (writer: Writer) => Promise<T>,
-  { contended }: Pick<Retry, 'contended'> = { contended: [] },
-): Promise<T> {
-  const unit = new UnitOfWork(backends, silent, { contended });
-  try {
-    const result = await work(await unit.writer());
-    await unit.end(true);
-    return result;
-  } finally {
-    await unit.abandon();
-  }
-}
-
-function ignore(): void {
-  // Nothing runs after these commits, so there is nothing to log.
-}
-
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -1,4 +1,4 @@
-// Which file a SQLite backend opens, from the setting that names it.
+// Names of the files of SQLite backends, from the setting that names the database.
 import { resolve } from 'node:path';
 
 /** The file, below the working folder, when none is set. */
@@ -22,6 +22,12 @@ export function findSqliteFile(url: string | undefined, cwd: string = process.cw
   const path = decode(rest.slice(2));
   // Between the second and the third slash a URL has a host, and a file has none.
   return path === undefined || !path.startsWith('/') || path === '/' ? undefined : resolve(path);
+}
+
+/** Returns the name of a file beside that of the database: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
+export function companionPath(databasePath: string, name: string): string {
+  const hasExtension = /\.[^./\\]+$/.test(databasePath);
+  return hasExtension ? databasePath.replace(/(\.[^./\\]+)$/, `-${name}$1`) : `${databasePath}-${name}`;
 }
 
 function decode(path: string): string | undefined {

@@ -1,7 +1,9 @@
 // Settings that work and are still worth a second thought.
-import { isEveryAddress, isLoopback } from './loopback.ts';
-import { policyClass } from './policy-class.ts';
-import type { Settings } from './settings.ts';
+import { builtInBackends } from '../backends/built-in-backends.ts';
+import { backendKinds, durableNames, findBackend, findVolatileChoices } from '../settings/backend-settings.ts';
+import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
+import { policyClass } from '../settings/policy-class.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** A sentence for each risk, with what to do about it. */
 export function findRisks(settings: Settings): readonly string[] {
@@ -10,7 +12,7 @@ export function findRisks(settings: Settings): readonly string[] {
     ...ofNetwork(settings),
     ...ofSecrets(settings),
     ...findVolatility(settings),
-    ...ofData(settings),
+    ...ofBackends(settings),
     ...ofAccess(settings),
   ];
 }
@@ -32,11 +34,11 @@ export function findExposure(settings: Settings): readonly string[] {
 
 /** Returns a sentence when objects or permissions are kept in memory. The start logs it as well. */
 export function findVolatility(settings: Settings): readonly string[] {
-  const names = (['storage_backend', 'permission_backend'] as const).filter((key) => settings.get(key) === 'memory');
+  const names = findVolatileChoices(settings, builtInBackends);
   if (names.length === 0) return [];
   const verb = names.length === 1 ? 'is' : 'are';
   return [
-    `${names.join(' and ')} ${verb} memory, the default of a configuration file: all data in memory is lost when the service stops. Use sqlite, postgresql or redis.`,
+    `${names.join(' and ')} ${verb} memory, the default of a configuration file: all data in memory is lost when the service stops. Use ${durableNames(builtInBackends)}.`,
   ];
 }
 
@@ -107,11 +109,9 @@ function ofSecrets(settings: Settings): readonly string[] {
   return risks;
 }
 
-function ofData(settings: Settings): readonly string[] {
-  const usesSqlite = settings.get('storage_backend') === 'sqlite' || settings.get('permission_backend') === 'sqlite';
-  return usesSqlite && settings.get('sqlite_synchronous') === 'OFF'
-    ? ['sqlite_synchronous is OFF: a loss of power may destroy the file. Use FULL.']
-    : [];
+function ofBackends(settings: Settings): readonly string[] {
+  const used = new Set(backendKinds.map((kind) => findBackend(settings, builtInBackends, kind)));
+  return [...used].flatMap((backend) => backend?.findRisks?.(settings) ?? []);
 }
 
 function ofAccess(settings: Settings): readonly string[] {

@@ -1,6 +1,6 @@
 // Addresses of Redis servers as settings name them.
 import { describe, expect, it } from 'vitest';
-import { findRedisAddress, redisIdentity } from '../../src/settings/redis-url.ts';
+import { findRedisAddress, redisIdentity } from '../../../src/backends/redis/address.ts';
 
 describe('the address of a Redis server', () => {
   it('is this machine when nothing is set.', () => {

@@ -45,6 +45,15 @@ export function formatNodes({ nodes }: Pick<RedisAddress, 'nodes'>): string {
   return nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
 }
 
+/** Returns the address without a password: one text for every way to write it. */
+export function formatRedisPlace(address: RedisAddress): string {
+  const { isCluster, tls, username, db } = address;
+  const scheme = `redis${tls ? 's' : ''}${isCluster ? '+cluster' : ''}`;
+  const hosts = formatNodes(address).split(',').toSorted();
+  const user = username === undefined ? '' : `${encodeURIComponent(username)}@`;
+  return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}`;
+}
+
 /** The same text for every way to write one address, so that backends of one server are known as such. */
 export function redisIdentity({ nodes, isCluster, tls, username, db }: RedisAddress): string {
   const hosts = nodes.map(({ host, port }) => `${host}:${port}`).toSorted();
