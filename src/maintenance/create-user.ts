@@ -1,6 +1,7 @@
 // Accounts from the command line.
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
 import { hashPassword, isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
+import { accountSettings } from '../plugins/accounts/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { withBackends, write } from './units.ts';
 
@@ -22,11 +23,11 @@ export function isUserName(settings: Settings, name: string): boolean {
 
 /** Creates an account, or replaces it with its attributes. */
 export async function createUser(settings: Settings, { username, password }: NewUser): Promise<void> {
-  const hash = await hashPassword(password, settings.get('account_hash_cost'));
+  const hash = await hashPassword(password, settings.read(accountSettings).account_hash_cost);
   await withBackends(settings, async (backends) => {
     await write(backends, (writer) => replaceAccount(writer, username, hash));
     const secret = settings.get('userid_hmac_secret');
-    const ttlSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
+    const ttlSeconds = settings.read(accountSettings)['account_validation.reset_password_cache_ttl_seconds'];
     await new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds).revoke(username);
   });
 }

@@ -23,11 +23,14 @@ export function formatReference(backends: readonly BackendSettings[], plugins: r
   const end = core.findLastIndex(([, { section }]) => section === 'Connection pools') + 1;
   const families = [...coreFamilies, ...plugins.flatMap((plugin) => plugin.families ?? [])];
   const added = (tables: readonly SettingsTable[]) => tables.flatMap((table) => Object.entries(table));
+  // Plugins may share settings.
   const entries = [
-    ...core.slice(0, end),
-    ...added(tablesOfBackends(backends)),
-    ...core.slice(end),
-    ...added(plugins.map(({ settings }) => settings ?? {})),
+    ...new Map([
+      ...core.slice(0, end),
+      ...added(tablesOfBackends(backends)),
+      ...core.slice(end),
+      ...added(plugins.map(({ settings }) => settings ?? {})),
+    ]),
   ];
   const sections = [...new Set(entries.map(([, row]) => row.section))];
   const parts = [

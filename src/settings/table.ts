@@ -1,13 +1,11 @@
 // The table of settings of the core. A row holds everything that is known about a setting; rows are in `rows/`. Backends and
 // plugins bring tables of their own. Families of names that hold a kind or an id are in `families.ts`.
 import type { BackendSettings } from './backend-settings.ts';
-import type { SettingsTable, ValuesOf } from './definition.ts';
-import { accountSettings, accountValidationSettings } from './rows/accounts.ts';
+import { inSection, type SettingsTable, type ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendChoices, backendSettings, poolSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
 import { mailSettings } from './rows/mail.ts';
-import { monitoringSettings } from './rows/monitoring.ts';
 import { protectionSettings } from './rows/protection.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
@@ -18,8 +16,6 @@ export const coreSettings = {
   ...inSection('Backends', { ...backendChoices([]), ...backendSettings }),
   ...inSection('Connection pools', poolSettings),
   ...inSection('Access and ids', accessSettings),
-  ...inSection('Accounts', accountSettings),
-  ...inSection('Account validation', accountValidationSettings),
   ...inSection('Mail', mailSettings),
   ...inSection('Lists', listSettings),
   ...inSection('Requests and limits', requestSettings),
@@ -28,7 +24,6 @@ export const coreSettings = {
   ...inSection('CORS and caching', cachingSettings),
   ...inSection('Overload and end of service', overloadSettings),
   ...inSection('Logging', loggingSettings),
-  ...inSection('Monitoring', monitoringSettings),
 } satisfies SettingsTable;
 
 export type CoreTable = typeof coreSettings;
@@ -42,8 +37,4 @@ export function coreSettingsFor(backends: readonly BackendSettings[]): CoreTable
 /** Returns the tables of the settings that single backends read, each in a section of its own. */
 export function tablesOfBackends(backends: readonly BackendSettings[]): readonly SettingsTable[] {
   return backends.map(({ title, settings }) => inSection(title, settings));
-}
-
-function inSection<T extends SettingsTable>(section: string, table: T): T {
-  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, { ...row, section }])) as T;
 }
