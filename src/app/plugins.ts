@@ -1,12 +1,13 @@
 // Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
 import { messageOf } from '../base/message-of.ts';
+import type { Logger } from '../contracts/logger.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
-import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
+import { builtInNames, loadAllBuiltIn, loadBuiltIn } from './built-in-plugins.ts';
 import { SettingsError } from '../settings/problems.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
-import type { Faults } from './faults.ts';
+import { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
 /**
@@ -42,6 +43,19 @@ export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
 /** Returns the families of settings that the plugins bring. */
 export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
   return plugins.flatMap(({ families = [] }) => families);
+}
+
+/**
+ * Finds the plugins, and checks their settings.
+ *
+ * @throws Error, or SettingsError naming everything that is wrong with the plugins and their settings
+ */
+export async function requirePlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
+  const faults = new Faults();
+  const plugins = await gatherPlugins(settings, further, faults);
+  faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
+  faults.throwAll();
+  return plugins;
 }
 
 /** Lets the plugins say what they add, one after the other; those that cannot be set up are left out. */
@@ -91,4 +105,48 @@ function isPlugin(value: unknown): value is Plugin {
     'setup' in value &&
     typeof value.setup === 'function'
   );
+}
+
+/**
+ * Starts the plugins.
+ *
+ * @throws Error naming the plugin that could not be started, with its reason; SettingsError for several
+ */
+export async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
+  const faults = new Faults();
+  for (const [index, part] of parts.entries()) {
+    try {
+      await part.start?.();
+    } catch (error) {
+      const message = `The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`;
+      faults.add(new Error(message, { cause: error }));
+    }
+  }
+  faults.throwAll();
+}
+
+/** Stops them in the opposite order. The failure of one, which perhaps never started, is logged and stops no other. */
+export async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
+    }
+  }
+}
+
+export interface PluginVocabulary {
+  readonly tables: readonly SettingsTable[];
+  readonly families: readonly SettingsFamily[];
+}
+
+/** Returns what plugins know, included or not; a plugin that cannot be found says nothing. */
+export async function findVocabulary(settings: Settings): Promise<PluginVocabulary> {
+  const included = await gatherPlugins(settings, [], new Faults());
+  const plugins = [...new Set([...(await loadAllBuiltIn()), ...included])];
+  return {
+    tables: tablesOf(plugins),
+    families: familiesOf(plugins),
+  };
 }

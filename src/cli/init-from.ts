@@ -17,7 +17,7 @@ import { complain, say } from './terminal.ts';
  * @throws Exit when the file cannot be written, or when lines of the old one could not be understood
  */
 export async function initFrom(source: string, target: string | undefined): Promise<void> {
-  const { findVocabulary } = await import('../app/vocabulary.ts');
+  const { findVocabulary } = await import('../app/plugins.ts');
   const { settings } = examineSettings({ configFile: source, environment: {}, purpose: 'other' });
   const { tables, families } = await findVocabulary(settings);
   const { text, problems } = rewriteConfigFile(source, {
