@@ -26,7 +26,7 @@ export async function checkService(
     report({ kind: 'warning', text });
   }
   const traces = findTracing(process.env);
-  if (typeof traces === 'object') report({ kind: 'warning', text: `There would be no traces: ${traces.unusable}.` });
+  if (typeof traces === 'object') report({ kind: 'warning', text: `Traces would not be sent: ${traces.unusable}.` });
   else if (traces === 'on') report({ kind: 'ok', text: 'traces: sent, as OTEL_… in the environment says' });
   const { problems, names } = await tryAssembly(settings, reportingLogger(report));
   for (const problem of problems) report({ kind: 'problem', text: describeProblem(problem) });

@@ -1,9 +1,9 @@
 // The access log: one line for each outer request, one more for each entry of a batch, and one for each refusal.
-// Neither bodies nor credentials get here.
+// Lines contain neither bodies nor credentials.
 import type { Logger } from '../contracts/logger.ts';
 import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
 
-/** Logs what was asked and how it was answered. Fields have the names that existing log pipelines know. */
+/** Returns an observer that logs requests and their responses, in the fields that existing log pipelines know. */
 export function accessLog(logger: Logger): Observer {
   return {
     observe(observation) {
@@ -46,7 +46,7 @@ function summary(observation: RequestObservation): object {
 
 let known = { time: Number.NaN, text: '' };
 
-/** Under load many requests end in one millisecond. */
+/** Formats a time; under load many requests end in one millisecond. */
 function formatTime(time: number): string {
   if (time !== known.time) known = { time, text: new Date(time).toISOString() };
   return known.text;

@@ -1,20 +1,20 @@
-// Standard output for the lines of the log. Nobody waits for them, and what cannot be written is lost: a full disk or a
-// reader that does not keep up must not keep the service from its work, nor the process from ending.
+// Writes the lines of the log to standard output without blocking. Lines that cannot be written are lost: neither a full disk
+// nor a slow reader may stop the service, or keep the process from ending.
 import fs from 'node:fs';
 
-/** How long a line may wait for others after one was written, and how many characters make it wait no longer. */
+/** Lines are grouped for this time after a write, or until they have this many characters. */
 const maxDelayMs = 20;
 const groupChars = 16_384;
-/** Characters that wait for a slow reader at most; lines beyond are lost. */
+/** Maximum number of characters that wait for a slow reader. Further lines are lost. */
 const maxWaitingChars = 16_000_000;
 const retryMs = 50;
 const newline = 0x0a;
 const closeTimeoutMs = 500;
 
-/** What could not be written, once lines can be again. */
+/** Lines that could not be written, reported when writing works again. */
 export interface LostLines {
   readonly lines: number;
-  /** What the system said, such as `ENOSPC`. */
+  /** Error code of the system, such as `ENOSPC`. */
   readonly reason: string;
 }
 
@@ -24,14 +24,14 @@ export class LogOutput {
   #waiting = '';
   #isDelaying = false;
   #isWriting = false;
-  /** Whether nobody will ever read what is written. */
+  /** Whether the reader is gone for good. */
   #isOver = false;
-  /** Whether what was written last ends within a line. */
+  /** Whether the last write ended within a line. */
   #isTorn = false;
   #lost: LostLines | undefined;
   #onIdle: (() => void) | undefined;
 
-  /** @param onRecovery told when lines can be written again */
+  /** @param onRecovery called when lines can be written again */
   constructor(fd: number, onRecovery: (lost: LostLines) => void) {
     this.#fd = fd;
     this.#onRecovery = onRecovery;
@@ -39,8 +39,8 @@ export class LogOutput {
   }
 
   /**
-   * Writes a line at once, and those that follow soon together: under load a write for each would cost more than the request
-   * that the line tells of.
+   * Writes a line at once, and groups the lines that follow soon: under load a write of its own would cost more than the
+   * request that the line describes.
    */
   readonly write = (line: string): void => {
     if (this.#isOver) return;
@@ -59,7 +59,7 @@ export class LogOutput {
     }, maxDelayMs).unref();
   };
 
-  /** Resolves when all is written, and soon even when it cannot be. */
+  /** Writes the waiting lines. Resolves soon even when they cannot be written. */
   async close(): Promise<void> {
     process.off('exit', this.#writeLast);
     this.#isDelaying = false;
@@ -105,17 +105,17 @@ export class LogOutput {
       this.#isOver = true;
       this.#waiting = '';
     } else this.#lose(countLines(bytes), code);
-    this.#goOn();
+    this.#continue();
   }
 
   #finish(): void {
     const lost = this.#lost;
     this.#lost = undefined;
     if (lost !== undefined) this.#onRecovery(lost);
-    this.#goOn();
+    this.#continue();
   }
 
-  #goOn(): void {
+  #continue(): void {
     this.#isWriting = false;
     if (this.#waiting === '') this.#onIdle?.();
     else if (!this.#isDelaying || this.#waiting.length >= groupChars) this.#send();
@@ -123,17 +123,17 @@ export class LogOutput {
 
   #lose(lines: number, reason: string): void {
     if (this.#lost === undefined)
-      say(`coffer: the log cannot be written (${reason}); lines of it are lost until it can\n`);
+      writeError(`coffer: the log cannot be written (${reason}); its lines are lost until it can be written again\n`);
     this.#lost = { lines: (this.#lost?.lines ?? 0) + lines, reason };
   }
 
-  /** A process that ends without closing writes what it can. */
+  /** Writes the waiting lines when the process ends without `close`. */
   readonly #writeLast = (): void => {
     if (this.#isWriting || this.#waiting === '') return;
     try {
       fs.writeSync(this.#fd, this.#waiting);
     } catch {
-      // There is nobody left to tell.
+      // The process ends, and standard error fails in the same way.
     }
   };
 }
@@ -144,10 +144,10 @@ function countLines(bytes: Buffer): number {
   return lines;
 }
 
-function say(text: string): void {
+function writeError(text: string): void {
   try {
     fs.writeSync(2, text);
   } catch {
-    // Standard error may end where standard output does.
+    // Standard error may lead to the same place as standard output.
   }
 }

@@ -1,5 +1,5 @@
-// The log: one structured line per event. JSON lines follow the MozLog layout, so that existing log
-// pipelines read them; on a terminal the lines are made for people.
+// The log: one structured line per event. JSON lines have the MozLog layout, which existing log pipelines read. Lines on a
+// terminal are made for people.
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
@@ -11,11 +11,11 @@ export interface LoggerSettings {
   readonly format: 'auto' | 'json' | 'pretty';
   /** Name of the service in each line. */
   readonly name: string;
-  /** Whether lines for people name the process, because there are several; JSON lines always do. */
+  /** Whether lines for people name the process, because several run; JSON lines always do. */
   readonly showsPid?: boolean;
 }
 
-/** A second net: nothing logs these on purpose. */
+/** Fields that are hidden in any case. No code logs them on purpose. */
 const redacted = [
   'authorization',
   'cookie',
@@ -29,7 +29,7 @@ const redacted = [
   'request.headers.cookie',
 ];
 
-/** A logger that writes to standard output, or to the given stream. */
+/** Creates a logger that writes to standard output, or to the given stream. */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
   const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
@@ -46,16 +46,16 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
 const standardOutput = 1;
 const outputs = new WeakMap<Logger, LogOutput>();
 
-/** Writes lines for people one by one; those that cannot be written are lost. */
+/** Opens a stream for lines on a terminal. Lines that cannot be written are lost. */
 function openTerminal(): DestinationStream {
   const output = pino.destination({ dest: standardOutput, sync: true, maxLength: 1_000_000 });
   output.on('error', () => {
-    // Nobody looks any more.
+    // The terminal is closed.
   });
   return output;
 }
 
-/** Writes what waits. Resolves soon even when nobody reads it any more, or it cannot be written. */
+/** Writes the waiting lines. Resolves soon even when they cannot be written. */
 export async function closeLogger(logger: Logger): Promise<void> {
   await outputs.get(logger)?.close();
   outputs.delete(logger);
@@ -75,7 +75,7 @@ function prettyStream(output: DestinationStream, { level }: LoggerSettings): Des
   };
 }
 
-// Syslog severities, which MozLog counts with.
+// MozLog uses the severities of syslog.
 const severities: Readonly<Record<string, number>> = { fatal: 2, error: 3, warn: 4, info: 6, debug: 7, trace: 7 };
 
 function mozLogOptions({ level, name }: LoggerSettings): LoggerOptions {

@@ -1,4 +1,4 @@
-// Decides, before anything is put together, who will look on: then and only then backends and policies are wrapped.
+// Decides at the start which observers exist. Backends, policies and subscribers are wrapped only when one needs it.
 import { messageOf } from '../base/message-of.ts';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -10,11 +10,8 @@ import { accessLog } from './access-log.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
-import { observeBackends } from './observed-backends.ts';
-import { observePolicy } from './observed-policies.ts';
-import { observeSubscriber } from './observed-subscribers.ts';
-import { Observers } from './observers.ts';
-import { slowOperations } from './slow-operations.ts';
+import { observeBackends, observePolicy, observeSubscriber } from './observed-calls.ts';
+import { Observers, slowOperations } from './observers.ts';
 import { findTracing } from './tracing/environment.ts';
 import type { Tracing } from './tracing/tracer.ts';
 
@@ -23,7 +20,7 @@ const closeTimeoutMs = 3000;
 export class Observation {
   readonly #observers: Observers;
   readonly #tracing: Tracing | undefined;
-  /** Whether anybody wants to know of calls to backends, policies and subscribers. */
+  /** Whether an observer needs calls to backends, policies and subscribers. */
   readonly #isDeep: boolean;
 
   constructor(observers: Observers, tracing: Tracing | undefined, isDeep: boolean) {
@@ -32,37 +29,41 @@ export class Observation {
     this.#isDeep = isDeep;
   }
 
-  /** Of requests; `undefined` when nobody looks on. Ask once plugins have been set up. */
+  /** The observer of requests, known when plugins have been set up; `undefined` without any. */
   get observer(): Observer | undefined {
     return this.#observers.isEmpty ? undefined : this.#observers;
   }
 
+  /** Wraps the backends when an observer needs their calls. */
   ofBackends(backends: OpenBackends): OpenBackends {
     return this.#isDeep ? observeBackends(backends, this.#observers) : backends;
   }
 
+  /** Wraps authentication policies, as `ofBackends` does. */
   ofPolicies(policies: readonly AuthenticationPolicy[]): readonly AuthenticationPolicy[] {
     return this.#isDeep ? policies.map((policy) => observePolicy(policy, this.#observers)) : policies;
   }
 
+  /** Wraps subscribers to events, as `ofBackends` does. */
   ofSubscribers(part: 'listeners' | 'plugins', subscribers: readonly Subscriber[]): readonly Subscriber[] {
     return this.#isDeep
       ? subscribers.map((subscriber) => observeSubscriber(subscriber, part, this.#observers))
       : subscribers;
   }
 
+  /** Adds the observers of plugins. */
   addPlugins(parts: readonly PluginParts[]): void {
     for (const { observer } of parts) if (observer !== undefined) this.#observers.add(observer);
   }
 
-  /** Sends what has not been sent yet, if somebody takes it soon. */
+  /** Sends the remaining traces, for a few seconds at most. */
   async close(): Promise<void> {
     if (this.#tracing === undefined) return;
     await Promise.race([this.#tracing.close(), wait(closeTimeoutMs, undefined, { ref: false })]);
   }
 }
 
-/** Finds out who will look on. */
+/** Creates the observers that the settings and the environment ask for. */
 export async function openObservation(
   settings: Settings,
   logger: Logger,
@@ -71,7 +72,7 @@ export async function openObservation(
   const observers = new Observers(logger);
   const level = settings.get('log_level');
   const slowMs = settings.get('slow_operation_ms');
-  // First, so that whatever the others observe is known to be part of a trace.
+  // Traces come first, so that what the other observers do is part of a trace.
   const tracing = await openTracing(settings, logger);
   if (tracing !== undefined) observers.add(tracing);
   if (level === 'info' || level === 'debug') observers.add(accessLog(logger));
@@ -84,7 +85,7 @@ async function openTracing(settings: Settings, logger: Logger): Promise<Tracing 
   const wish = findTracing(process.env);
   if (wish === 'off') return undefined;
   if (typeof wish === 'object') {
-    logger.warn(`There are no traces: ${wish.unusable}.`);
+    logger.warn(`Traces are not sent: ${wish.unusable}.`);
     return undefined;
   }
   try {
@@ -95,10 +96,10 @@ async function openTracing(settings: Settings, logger: Logger): Promise<Tracing 
       logger,
     });
   } catch (error) {
-    // Nobody shall be without service for want of traces.
+    // The service works without traces.
     logger.warn(
       { reason: messageOf(error) },
-      'There are no traces: the optional packages of OpenTelemetry are not installed.',
+      'Traces are not sent: the optional packages of OpenTelemetry are not installed.',
     );
     return undefined;
   }

@@ -1,13 +1,12 @@
-// Everybody who looks on, as one: the access log, the log of slow operations, traces, and what plugins bring. Knows
-// before the backends are wrapped whether anybody will.
+// All observers as one: the access log, the log of slow operations, traces, and those of plugins.
 import type { Logger } from '../contracts/logger.ts';
 import type { Answered, Observation, Observer, Task } from '../contracts/observer.ts';
 
-/** Hands each observation on to all others. One that fails does so alone, and says why in the log. */
+/** Passes each observation to all observers. The failure of one is logged and does not reach the others. */
 export class Observers implements Observer {
   readonly #logger: Logger;
   #members: readonly Observer[] = [];
-  /** There only once somebody encloses, so that nothing is run inside of nothing. */
+  /** Set when the first observer with `enclose` is added. */
   enclose?: NonNullable<Observer['enclose']>;
 
   constructor(logger: Logger) {
@@ -33,6 +32,20 @@ export class Observers implements Observer {
       }
     }
   }
+}
+
+/** Returns an observer that logs each backend operation of at least this duration: its backend and list, never its values. */
+export function slowOperations(logger: Logger, thresholdMs: number): Observer {
+  return {
+    observe(observation) {
+      if (observation.kind !== 'operation' || observation.milliseconds < thresholdMs) return;
+      const { backend, engine, method, list, milliseconds } = observation;
+      logger.warn(
+        { backend, engine, operation: method, kind: list?.kind, parent: list?.parent, t: Math.round(milliseconds) },
+        'Slow operation',
+      );
+    },
+  };
 }
 
 function encloseAll<T extends Answered>(members: readonly Observer[], task: Task, work: () => Promise<T>): Promise<T> {

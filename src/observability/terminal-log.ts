@@ -1,4 +1,4 @@
-// The log as a person at a terminal reads it: one short line for each request, and pino-pretty for everything else.
+// Lines of the log for a terminal: one short line for each request, and pino-pretty for everything else.
 import { prettyFactory } from 'pino-pretty';
 
 export interface TerminalLogOptions {
@@ -7,12 +7,12 @@ export interface TerminalLogOptions {
   readonly showsDetails: boolean;
 }
 
-/** Types of lines that repeat what the line of the request says. */
+/** Types of lines whose content the line of the request has as well. */
 const details: readonly unknown[] = ['subrequest.summary', 'Permission refused'];
 const maxTargetChars = 300;
 const maxUserChars = 200;
 
-/** Returns what makes the text of a log line for a terminal from its JSON; `''` for lines that are left out. */
+/** Returns a function that formats a JSON line for a terminal; it returns `''` for lines that are left out. */
 export function terminalFormat({ colorize, showsDetails }: TerminalLogOptions): (line: string) => string {
   const format = prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss', ignore: 'name' });
   return (line) => {
@@ -27,7 +27,7 @@ function parseFields(line: string): Readonly<Record<string, unknown>> {
   return typeof fields === 'object' && fields !== null ? { ...fields } : {};
 }
 
-/** Returns `GET /v1/buckets 200 18ms basicauth:…`, with what else matters in parentheses. */
+/** Returns `GET /v1/buckets 200 18ms basicauth:…`, with further facts in parentheses. */
 function formatRequest(fields: Readonly<Record<string, unknown>>): string {
   const text = (name: string): string => {
     const value = fields[name];
@@ -44,7 +44,7 @@ function formatRequest(fields: Readonly<Record<string, unknown>>): string {
   return `${text('method')} ${target} ${text('code')} ${text('t')}ms ${user}${end}\n`;
 }
 
-/** Ids of Basic authentication would fill a line of the terminal; their first digits tell users apart. */
+/** Shortens ids of Basic authentication, which would fill a line, to their first digits. */
 function abbreviate(user: string): string {
   return user.replace(/([\da-f]{8})[\da-f]{56}$/, '$1…');
 }
@@ -70,7 +70,7 @@ function neutralizeValue(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? neutralizeAll(value) : value;
 }
 
-/** Clients choose paths and names: what steers a terminal, or hides text on it, is written as its code point. */
+/** Writes characters that control a terminal, or hide text on it, as code points: clients choose paths and names. */
 function neutralize(text: string): string {
   return text.replaceAll(
     /[\p{C}\u2028\u2029]/gu,

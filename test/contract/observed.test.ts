@@ -1,5 +1,5 @@
-// The contract suites on backends that are observed: whoever uses them notices nothing.
-import { observeBackends } from '../../src/observability/observed-backends.ts';
+// The contract suites on observed backends, which behave as the backends themselves.
+import { observeBackends } from '../../src/observability/observed-calls.ts';
 import type { OpenBackends } from '../../src/contracts/open-backends.ts';
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';

@@ -1,6 +1,6 @@
 // The log of slow operations: from which time on there is a line, and what stands in it.
 import { expect, test, vi } from 'vitest';
-import { slowOperations } from '../../src/observability/slow-operations.ts';
+import { slowOperations } from '../../src/observability/observers.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
 import type { OperationObservation } from '../../src/contracts/observer.ts';
 import { startTestService } from '../../src/testing/index.ts';

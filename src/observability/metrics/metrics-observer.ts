@@ -1,5 +1,5 @@
-// From observations to metrics: what is counted and measured, and by which labels. The same for all systems that keep
-// metrics; the names are those that deployments of the protocol have dashboards for.
+// From observations to metrics: what is counted and measured, and with which labels, for every system that keeps metrics. The
+// names are those that dashboards of existing deployments use.
 import type {
   Answered,
   Observation,
@@ -18,10 +18,10 @@ export interface MetricsOptions {
   readonly limits: LabelLimits;
 }
 
-/** An observer that feeds the sink. */
+/** Returns an observer that writes to the sink. */
 export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsOptions): Observer {
   const limit = new LabelLimit(limits);
-  // A label of ours is no id, whatever the setting says.
+  // The setting cannot make an id of a label that has another meaning.
   const ids = idLabels.filter((name) => !['method', 'endpoint', 'status'].includes(name));
   const requests = new RequestMetrics(sink, limit, ids, limits.series);
   const operations = new OperationMetrics(sink);
@@ -45,14 +45,14 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
         case 'refusal':
-          // Counted as the request that it is.
+          // The request itself is counted.
           return;
       }
     },
   };
 }
 
-// Labels that come often are the same object each time, by which a sink may know them.
+// Frequent labels are one object each time, so that a sink can cache what it derives from them.
 const none: Labels = {};
 const authenticate: Labels = { method: 'authenticate' };
 const overloads: Readonly<Record<Overload, Labels>> = {
@@ -120,7 +120,7 @@ class RequestMetrics {
     return labels;
   }
 
-  /** Ids of what was not found, or was not the caller's to see, are any text. */
+  /** Ids in requests that failed can be any text, and become no labels. */
   #idsOf({ ids, status }: Answered): Labels {
     return Object.fromEntries(this.#ids.map((name) => [name, status < 400 ? (ids[name] ?? '') : '']));
   }
@@ -153,7 +153,7 @@ function endpointOf({ endpoint, status }: Answered): string {
   return endpoint ?? (status === 404 ? 'unknown' : 'unnamed');
 }
 
-/** Names of policies and listeners, fit to be part of a name. */
+/** Returns the name of a policy or listener as a part of the name of a metric. */
 function nameOf(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 }

@@ -1,20 +1,19 @@
-// Where metrics go, whatever system keeps them. Names are those before any prefix, with underscores and with the unit,
-// but without `_total`.
+// What a system that keeps metrics has to implement. Names have underscores and the unit, but neither prefix nor `_total`.
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface MetricSink {
-  /** Something happened, so many times; default once. */
+  /** Adds to a counter. */
   count(name: string, labels: Labels, times?: number): void;
-  /** Somebody was here, who may have been here before. */
+  /** Counts the labels once, however often they come. */
   countUnique(name: string, labels: Labels): void;
-  /** Something took so long. */
+  /** Records a duration. */
   time(name: string, labels: Labels, milliseconds: number): void;
-  /** Something had this size. */
+  /** Records a size. */
   measure(name: string, labels: Labels, value: number): void;
 }
 
-/** What the numbers mean, for systems that tell. */
+/** Returns the help text of a metric. */
 export function helpOf(name: string): string {
   const known = helps[name];
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// What spans are called and what stands in them, by the conventions of OpenTelemetry. Neither queries nor values: a
-// trace goes to others than the log does.
+// Names and attributes of spans, by the conventions of OpenTelemetry. They contain neither queries nor values, because traces
+// leave the machine.
 import type { Answered, OperationObservation } from '../../contracts/observer.ts';
 
 interface Description {
@@ -7,7 +7,7 @@ interface Description {
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** The span of a request, or of an entry of a batch. */
+/** Describes the span of a request, or of an entry of a batch. */
 export function describeAnswer({ method, route, path, endpoint, status, errno, userId }: Answered): Description {
   return {
     name: route === undefined ? method : `${method} ${route}`,
@@ -23,7 +23,7 @@ export function describeAnswer({ method, route, path, endpoint, status, errno, u
   };
 }
 
-/** The span of a call to a backend. */
+/** Describes the span of a call to a backend. */
 export function describeOperation({ backend, engine, method, list, error }: OperationObservation): Description {
   return {
     name: `${backend} ${method}`,

@@ -1,7 +1,7 @@
-// Whether traces are wanted, by the variables that OpenTelemetry has for all programs.
+// Whether traces are sent, by the environment variables of OpenTelemetry.
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `on` when an exporter or an address to send traces to is named; a reason when that cannot be done. */
+/** Returns `on` when the environment names an exporter or an address for traces, and a reason when they cannot be sent. */
 export function findTracing(environment: Environment): 'on' | 'off' | { readonly unusable: string } {
   const exporter = read(environment, 'OTEL_TRACES_EXPORTER');
   if (read(environment, 'OTEL_SDK_DISABLED').toLowerCase() === 'true' || exporter === 'none') return 'off';

@@ -13,18 +13,18 @@ import type { Answered, Observer, OperationObservation, Task } from '../../contr
 import { describeAnswer, describeOperation } from './attributes.ts';
 
 export interface TracingOptions {
-  /** Unless the environment says otherwise. */
+  /** Name of the service, unless the environment has another. */
   readonly serviceName: string;
   readonly version: string;
   readonly logger: Logger;
 }
 
 export interface Tracing extends Observer {
-  /** Sends what has not been sent yet. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
-/** Traces as the environment says: where to, how many, under which name. */
+/** Starts traces. The environment gives their destination, sampling and name. */
 export function startTracing({ serviceName, version, logger }: TracingOptions): Tracing {
   diag.setLogger(diagnostics(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const own = resourceFromAttributes({ 'service.name': serviceName, 'service.version': version });
@@ -40,7 +40,7 @@ export function startTracing({ serviceName, version, logger }: TracingOptions): 
 interface Current {
   readonly span: Span;
   readonly context: Context;
-  /** By both clocks, since calls to backends are timed by the one that does not step. */
+  /** The start on both clocks: calls to backends are timed by the monotonic one. */
   readonly startedAt: number;
   readonly startTime: number;
 }
@@ -106,7 +106,7 @@ class OpenTelemetry implements Tracing {
     }
   }
 
-  /** What belongs to no request, such as work in the background, is not traced. */
+  /** Adds the span of a call. Work that belongs to no request, such as that in the background, is not traced. */
   #addOperation(operation: OperationObservation): void {
     const current = this.#current.getStore();
     if (current === undefined) return;
@@ -119,7 +119,7 @@ class OpenTelemetry implements Tracing {
 }
 
 function diagnostics(logger: Logger): Record<'error' | 'warn' | 'info' | 'debug' | 'verbose', DiagLogFunction> {
-  // What comes after the sentence may hold headers with credentials.
+  // Further arguments may contain headers with credentials.
   const warn: DiagLogFunction = (message) => logger.warn({ reason: message.slice(0, 500) }, 'Tracing');
   const ignore: DiagLogFunction = () => undefined;
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
