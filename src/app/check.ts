@@ -53,7 +53,7 @@ async function tryAssembly(settings: Settings, logger: Logger): Promise<Trial> {
   const faults = new Faults();
   const plugins = await gatherPlugins(settings, [], faults);
   faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
-  // What is thrown repeats the faults, or is one that came after them.
+  // The error repeats the faults, or is one more.
   await faults.attemptAsync(async () => {
     const observation = new Observation(new Observers(logger), undefined, false);
     const backends = await openInMemory(settings, systemClock);

@@ -177,17 +177,17 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
 
 const assets = fileURLToPath(new URL('../../assets/', import.meta.url));
 
-/** Returns the endpoints of the API page; none where the viewer is missing, since the service is complete without it. */
+/** Returns the endpoints of the API page; none when the viewer is missing, since the service works without it. */
 function createApiDocs(versionPrefix: string, logger: Logger): readonly Endpoint[] {
   const viewerFolder = findViewer();
   if (viewerFolder !== undefined) {
     return apiDocsEndpoints({ versionPrefix, pageFolder: join(assets, 'api-docs'), viewerFolder });
   }
-  logger.warn('There is no page at /docs, because its viewer is missing. "npm run build" copies it.');
+  logger.warn('The page at /docs is not served, because its viewer is missing. "npm run build" copies it.');
   return [];
 }
 
-/** The viewer that ships with the package; in a checkout, the package that it is copied from. */
+/** Returns the folder of the viewer that ships with the package; in a checkout, of the package that it is copied from. */
 function findViewer(): string | undefined {
   const shipped = join(assets, 'swagger-ui');
   if (existsSync(join(shipped, 'swagger-ui.css'))) return shipped;

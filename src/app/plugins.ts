@@ -1,4 +1,4 @@
-// Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
+// Finds, sets up, starts and stops the plugins that the settings name, built in or from outside.
 import { messageOf } from '../base/message-of.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
@@ -11,8 +11,8 @@ import { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
 /**
- * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither built
- * in nor a module that exports a plugin is a fault and left out.
+ * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither a built-in
+ * plugin nor a module that exports one is collected as a fault.
  */
 export async function gatherPlugins(
   settings: Settings,
@@ -58,7 +58,7 @@ export async function requirePlugins(settings: Settings, further: readonly Plugi
   return plugins;
 }
 
-/** Lets the plugins say what they add, one after the other; those that cannot be set up are left out. */
+/** Sets up the plugins one after the other. Failures are collected as faults, and those plugins are left out. */
 export async function setUpPlugins(
   plugins: readonly Plugin[],
   host: PluginHost,
@@ -141,7 +141,7 @@ export interface PluginVocabulary {
   readonly families: readonly SettingsFamily[];
 }
 
-/** Returns what plugins know, included or not; a plugin that cannot be found says nothing. */
+/** Returns the settings of all built-in plugins, and of the others that the settings include and that can be found. */
 export async function findVocabulary(settings: Settings): Promise<PluginVocabulary> {
   const included = await gatherPlugins(settings, [], new Faults());
   const plugins = [...new Set([...(await loadAllBuiltIn()), ...included])];

@@ -11,15 +11,15 @@ import { policyClass } from '../settings/policy-class.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 
-/** Policies that come with plugins of this software, which may be missing. */
+/** Policies of built-in plugins, which may be missing. */
 const ofPlugins: ReadonlySet<string> = new Set(['AccountsPolicy', 'OpenIDConnectPolicy']);
 
-/** They become the first part of user ids and parts of addresses; a colon would let two policies share an id. */
+/** Names become the first part of user ids and parts of addresses. With a colon two policies could share an id. */
 const nameForm = /^[A-Za-z0-9_.-]+$/;
 
 /**
- * Makes the policies of `multiauth.policies`. Those without a known implementation, and those with a name that cannot
- * be one, are faults and left out.
+ * Creates the policies of `multiauth.policies`. Unknown implementations and invalid names are collected as faults, and those
+ * policies are left out.
  */
 export function createPolicies(
   { settings, cache, clock, logger }: Pick<PluginHost, 'settings' | 'cache' | 'clock' | 'logger'>,
@@ -65,13 +65,13 @@ function requireNames(names: readonly string[]): void {
     if (!nameForm.test(name)) {
       throw new Error(`multiauth.policies names ${name}; expected letters, digits, points, hyphens and underscores.`);
     }
-    // Names are told apart as prefixes of user ids, in lower case.
+    // As prefixes of user ids, names are in lower case.
     if (seen.has(name.toLowerCase())) throw new Error(`multiauth.policies names ${name} twice.`);
     seen.add(name.toLowerCase());
   }
 }
 
-/** The policies that every deployment calls the same need not be spelled out. */
+/** Returns the implementation of policies that every deployment calls by one name. */
 function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
   if ((name === 'account' || name === 'accounts') && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
@@ -80,7 +80,7 @@ function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>)
 const authorizationSetting = 'multiauth.authorization_policy';
 
 /**
- * Makes the authorization policy that the settings name, of a plugin or of a module. `undefined`: permission entries and
+ * Creates the authorization policy that the settings name, of a plugin or of a module. `undefined`: permission entries and
  * settings decide alone.
  *
  * @throws Error when no policy has that name, or it cannot be made

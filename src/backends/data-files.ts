@@ -1,5 +1,5 @@
-// Who may read the files that the service keeps. New ones are made for their owner alone; those that are there already, made
-// by an older version or put back from a backup, may be open to everybody on the machine.
+// Permissions of the files that the service keeps. New files are for their owner alone. Existing ones, made by an older version
+// or restored from a backup, may be open to every user of the machine.
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
@@ -12,15 +12,15 @@ const ofOthers = 0o007;
 const ofGroupAndOthers = 0o077;
 const setGid = 0o2000;
 
-/** Something that more users may read than should. */
+/** A file or folder that more users may read than should. */
 interface Exposed {
   readonly path: string;
   readonly mode: number;
-  /** Mode that takes away what is too much; `undefined`: it may be open on purpose, so its owner has to decide. */
+  /** Mode without the excess; `undefined`: it may be open on purpose, so its owner has to decide. */
   readonly tightened: number | undefined;
 }
 
-/** Takes away what others may do with the files of the service; returns a sentence for each that stays open. */
+/** Closes the files of the service to other users, and returns a sentence for each that stays open. */
 export function protectDataFiles(settings: Settings): readonly string[] {
   const left = findExposed(settings).filter((exposed) => !tighten(exposed));
   return left.map(
@@ -42,7 +42,7 @@ function tighten({ path, tightened }: Exposed): boolean {
     chmodSync(path, tightened);
     return true;
   } catch {
-    // It belongs to somebody else, or lies on a disk that cannot be written.
+    // The file belongs to another user, or the disk cannot be written.
     return false;
   }
 }
@@ -59,7 +59,7 @@ function findExposed(settings: Settings): readonly Exposed[] {
   return [...[...folders].flatMap(findExposedFolder), ...files.flatMap(findExposedDatabase)];
 }
 
-/** The data folder of a start without configuration is ours; others may hold more than what we keep there. */
+/** The data folder of a start without configuration is the service's own; other folders may have further uses. */
 function findExposedFolder(path: string): readonly Exposed[] {
   const mode = modeOf(path);
   if (mode === undefined || (mode & ofOthers) === 0) return [];
@@ -75,7 +75,7 @@ function findExposedDatabase(file: string): readonly Exposed[] {
   });
 }
 
-/** A folder with the setgid bit is shared with its group on purpose: that is what the bit is for. */
+/** A folder with the setgid bit is shared with its group on purpose. */
 function tooMuchIn(folder: string): number {
   return ((modeOf(folder) ?? 0) & setGid) === 0 ? ofGroupAndOthers : ofOthers;
 }
@@ -88,7 +88,7 @@ function databaseFiles(settings: Settings): readonly string[] {
   return [...new Set(files)].filter((file) => existsSync(file));
 }
 
-/** `undefined`: it is not there, or cannot be looked at, and opening it will say so. */
+/** Returns the mode of a file; `undefined` when it does not exist or cannot be read, which opening it will report. */
 function modeOf(path: string): number | undefined {
   try {
     return statSync(path).mode & 0o7777;

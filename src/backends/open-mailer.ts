@@ -1,13 +1,13 @@
-// The mailer as the settings describe it, loaded when there is something to send.
+// Opens the mailer that the settings describe, when the first mail is sent.
 import type { Carrier } from './mail/mailer.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Mailer } from '../contracts/mailer.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Folder, below the working folder, of messages that are only written down. */
+/** Folder, below the working folder, of messages that are written to files instead of sent. */
 const debugFolder = 'mail';
 
-/** A mailer that costs nothing until it is used. */
+/** Returns a mailer that loads its driver with the first mail. */
 export function openMailer(settings: Settings, logger: Logger): Mailer {
   let opened: Promise<Mailer> | undefined;
   const open = (): Promise<Mailer> => (opened ??= load(settings, logger));

@@ -1,12 +1,11 @@
-// The event listener that puts payloads on a list of a Redis server, where other programs take them from.
+// The event listener that pushes payloads to a list of a Redis server, for other programs.
 import { formatJson, type JsonObject } from '../base/json.ts';
 import { formatPayload } from '../core/events/payload.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { findRedisAddress, redisUrlForm } from './redis/address.ts';
 
 /**
- * Pushes each payload, without objects, to the left end of a list. What cannot be pushed is logged: events are news,
- * and no write is refused because nobody could be told.
+ * Pushes each payload, without objects, to the left end of a list. Failures are logged and refuse no write.
  *
  * @throws Error for a wrong address or timeout
  */

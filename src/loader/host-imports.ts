@@ -1,11 +1,11 @@
-// Plugins import `coffer`, and have to get the package that runs them: a linked plugin lies where Node finds no such package,
-// one with a copy of its own would have other classes (`instanceof ServiceError`) than the service, and a package of that name
-// in a registry is somebody else's. So while modules from outside are loaded, the names that this package exports lead here.
+// Makes imports of `coffer` in plugins lead to the running package. A linked plugin lies where Node finds no such package. A
+// plugin with a copy of its own would have other classes (`instanceof ServiceError`) than the service. And a package of that
+// name in a registry belongs to others.
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { resolve as resolvePackage } from 'import-meta-resolve';
 
-/** What matters here of our own package.json, which lies at the same place above `src` and above `dist`. */
+/** The used part of our own package.json, which lies at the same place above `src` and above `dist`. */
 interface Manifest {
   readonly name: string;
   readonly exports: Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
-// Modules that the settings name: plugins, listeners and backends from packages or files. The only place that loads code
-// by names it learns while running.
+// Loads the modules that the settings name: plugins, listeners and backends from packages or files.
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,7 +10,7 @@ import { shareHost } from './host-imports.ts';
  * Loads a module by path (absolute, or relative to the folder) or by package name, looked for from the folder upwards
  * and then next to this software. Its imports of `coffer` lead to the software that is running.
  *
- * @throws Error saying what was looked for where, or how loading failed
+ * @throws Error naming the module that was not found and the folder, or the reason why loading failed
  */
 export async function loadModule(name: string, folder: string = process.cwd()): Promise<Record<string, unknown>> {
   const url = findModule(name, folder);
@@ -33,10 +32,10 @@ function findModule(name: string, folder: string): string {
   if (name.startsWith('file:')) return name;
   if (isModulePath(name)) {
     const path = resolve(folder, name);
-    if (!existsSync(path)) throw new Error(`There is no module at ${path}.`);
+    if (!existsSync(path)) throw new Error(`No module exists at ${path}.`);
     return pathToFileURL(path).href;
   }
-  // The second is for software that is installed globally, with the packages beside it.
+  // The second place is for a global installation, next to which the packages are installed.
   for (const parent of [pathToFileURL(join(folder, 'settings')).href, import.meta.url]) {
     try {
       return resolvePackage(name, parent);
@@ -44,7 +43,7 @@ function findModule(name: string, folder: string): string {
       if (!isMissing(error)) throw new Error(`The package ${name} has no entry: ${messageOf(error)}`, { cause: error });
     }
   }
-  throw new Error(`There is no package ${name}: install it in ${folder}, or name a file as ./path/to/module.js.`);
+  throw new Error(`No package ${name} was found: install it in ${folder}, or name a file as ./path/to/module.js.`);
 }
 
 function isMissing(error: unknown): boolean {

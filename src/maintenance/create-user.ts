@@ -10,7 +10,7 @@ export interface NewUser {
   readonly password: string;
 }
 
-/** Why no account can be created with these settings; `undefined` when one can. */
+/** Returns why no account can be created with these settings; `undefined` when one can. */
 export function findObstacle(settings: Settings): 'readonly' | 'no plugin' | undefined {
   if (settings.get('readonly')) return 'readonly';
   return settings.get('includes').includes('accounts') ? undefined : 'no plugin';

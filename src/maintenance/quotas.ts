@@ -5,10 +5,10 @@ import type { Settings } from '../settings/settings.ts';
 import { writeWithRetry, withBackends } from './units.ts';
 
 export interface RebuildOptions {
-  /** Whether nothing is to be written. */
+  /** Whether nothing is written. */
   readonly dryRun: boolean;
   readonly onProgress: (objects: number, total: number | undefined) => void;
-  /** Told of each counter that is, or was, wrong. */
+  /** Called for each counter that is, or was, wrong. */
   readonly onWrong: (recount: Recount) => void;
 }
 

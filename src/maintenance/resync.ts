@@ -1,5 +1,5 @@
-// Telling every client to synchronise anew, after a backup was restored: what they saw after it was made is not there any
-// more, and nothing in the data says so.
+// Makes every client synchronise from scratch after a backup was restored. Clients may have seen changes that the backup does
+// not contain, and nothing in the data says so.
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey } from '../core/objects/stored.ts';
@@ -8,34 +8,34 @@ import type { OpenBackends } from '../contracts/open-backends.ts';
 import { walkEntries, walkLists } from './walk.ts';
 import { writeWithRetry, withBackends } from './units.ts';
 
-/** Lists that one unit of work moves on: nobody waits for long. */
-const listsAtOnce = 20;
+/** Lists that one unit of work changes, which holds their locks for a short time only. */
+const listsPerUnit = 20;
 
 /**
- * Moves clock and horizon of every list on to this moment, or past the clock where that is ahead. Whoever has seen any of
- * them before is told that it cannot be brought up to date.
+ * Moves the clock and the horizon of every list to the present, or past the clock where that is ahead. Followers with an
+ * older state are told to synchronise from scratch.
  *
- * @returns how many lists there are
+ * @returns the number of lists
  */
 export function resyncAll(settings: Settings, clock: Clock = systemClock): Promise<number> {
   return withBackends(settings, async (backends) => {
     let count = 0;
-    let some: ListKey[] = [];
+    let batch: ListKey[] = [];
     for await (const list of findLists(backends.storage.reader)) {
-      some.push(list);
+      batch.push(list);
       count++;
-      if (some.length < listsAtOnce) continue;
-      await moveOn(backends, some, clock);
-      some = [];
+      if (batch.length < listsPerUnit) continue;
+      await advance(backends, batch, clock);
+      batch = [];
     }
-    await moveOn(backends, some, clock);
+    await advance(backends, batch, clock);
     return count;
   });
 }
 
 /**
- * All lists that there are, and those of collections and buckets that nobody had used when the backup was made: they are
- * kept from their first use on.
+ * Yields all lists, and those of collections and buckets that were unused when the backup was made: a list is stored from
+ * its first use on.
  */
 async function* findLists(reader: StorageReader): AsyncGenerator<ListKey> {
   for await (const { kind, parent } of walkLists(reader)) yield { kind, parent };
@@ -56,7 +56,7 @@ async function isKept(reader: StorageReader, list: ListKey): Promise<boolean> {
   return (await reader.resourceTimestamp(list)) !== undefined;
 }
 
-function moveOn(backends: OpenBackends, lists: readonly ListKey[], clock: Clock): Promise<void> {
+function advance(backends: OpenBackends, lists: readonly ListKey[], clock: Clock): Promise<void> {
   return writeWithRetry(backends, async ({ storage }) => {
     for (const list of lists) {
       const { timestamp = 0 } = await storage.lock(list);

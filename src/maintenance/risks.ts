@@ -1,11 +1,11 @@
-// Settings that work and are still worth a second thought.
+// Settings that work but are risky.
 import { builtInBackends } from '../backends/built-in-backends.ts';
 import { backendKinds, durableNames, findBackend, findVolatileChoices } from '../settings/backend-settings.ts';
 import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
 import { policyClass } from '../settings/policy-class.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** A sentence for each risk, with what to do about it. */
+/** Returns a sentence for each risk, with what to do about it. */
 export function findRisks(settings: Settings): readonly string[] {
   return [
     ...findExposure(settings),
@@ -57,9 +57,7 @@ function ofNetwork(settings: Settings): readonly string[] {
 function ofAdminPort(settings: Settings): readonly string[] {
   const host = settings.get('admin_host');
   if (settings.get('admin_port') === undefined || isLoopback(host)) return [];
-  return [
-    `admin_host is ${host}: what is on admin_port asks nobody for credentials. Let only those reach it who run the service.`,
-  ];
+  return [`admin_host is ${host}: admin_port needs no credentials. Let only operators reach it.`];
 }
 
 function ofPublicPort(settings: Settings): readonly string[] {
@@ -73,7 +71,7 @@ function ofPublicPort(settings: Settings): readonly string[] {
   }
   if (settings.get('includes').includes('prometheus') && settings.get('admin_port') === undefined) {
     risks.push(
-      `/__metrics__ asks nobody for credentials, and host is ${host}: set admin_port, or let the proxy refuse that path to strangers, since it tells ids of users and buckets.`,
+      `/__metrics__ needs no credentials and shows ids of users and buckets, and host is ${host}: set admin_port, or let the proxy refuse that path to strangers.`,
     );
   }
   return risks;
@@ -102,9 +100,9 @@ function ofSecrets(settings: Settings): readonly string[] {
   const names = ['userid_hmac_secret', 'default_bucket_hmac_secret'] as const;
   const risks = names
     .filter((name) => settings.get(name) !== '' && settings.get(name).length < shortSecret)
-    .map((name) => `${name} is short: whoever guesses it can compute ids. Use 32 random characters or more.`);
+    .map((name) => `${name} is short: ids can be computed by guessing it. Use 32 random characters or more.`);
   if (settings.get('default_bucket_hmac_legacy_empty')) {
-    risks.push('default_bucket_hmac_legacy_empty is on: ids of personal buckets can be computed by anybody.');
+    risks.push('default_bucket_hmac_legacy_empty is on: any client can compute the ids of personal buckets.');
   }
   return risks;
 }
@@ -117,11 +115,11 @@ function ofBackends(settings: Settings): readonly string[] {
 function ofAccess(settings: Settings): readonly string[] {
   const risks: string[] = [];
   if (settings.get('bucket_create_principals').includes('system.Everyone')) {
-    risks.push('bucket_create_principals names system.Everyone: strangers may fill the storage.');
+    risks.push('bucket_create_principals names system.Everyone: any client may fill the storage.');
   }
   if (settings.get('multiauth.policies').length === 0) {
-    risks.push('multiauth.policies is empty: nobody can authenticate.');
+    risks.push('multiauth.policies is empty: no client can authenticate.');
   }
-  if (settings.get('log_level') === 'silent') risks.push('log_level is silent: nobody will know what went wrong.');
+  if (settings.get('log_level') === 'silent') risks.push('log_level is silent: errors leave no trace.');
   return risks;
 }

@@ -1,4 +1,4 @@
-// Schemas of the backends: migrations, and what has to be true of the schemas before anything is served.
+// Schemas of the backends: migrations, and the check before a service starts.
 import { migrateCommand } from '../settings/migrate-command.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openBackends } from '../backends/open-backends.ts';
@@ -7,7 +7,7 @@ import type { OpenBackends } from '../contracts/open-backends.ts';
 
 /**
  * Brings the schemas of backends of one process up to date. Those that many processes share are changed by `coffer
- * migrate` alone, so that a new version does not change them under the feet of the old one.
+ * migrate` alone, so that a new version does not change them while the old one runs.
  *
  * @throws Error when such a schema is not the one that this version knows
  */

@@ -13,13 +13,13 @@ import { userIdSecret } from '../settings/user-id-secret.ts';
 import { inUnit } from './units.ts';
 import { takesAnyPassword } from './risks.ts';
 
-/** No path leads to it, and no cascade reaches it. */
+/** The list of the fingerprints. No path leads to it, and no cascade reaches it. */
 export const fingerprintList: ListKey = { kind: '__secrets__', parent: '' };
 const id = 'fingerprints';
 
 const names = ['userid_hmac_secret', 'default_bucket_hmac_secret'] as const;
 
-/** By the setting that holds the secret; absent: nothing is derived from it. */
+/** Fingerprints by the setting that holds the secret; absent: nothing is derived from it. */
 export type Fingerprints = Readonly<Partial<Record<(typeof names)[number], string>>>;
 
 /** Returns the fingerprints of the secrets that ids are derived from with these settings. */
@@ -35,7 +35,7 @@ export function fingerprintsOf(settings: Settings): Fingerprints {
   };
 }
 
-/** 48 bits: too few to stand for the secret, and enough that two secrets never have the same one by accident. */
+/** Returns 48 bits: too few to reveal the secret, and enough to tell two secrets apart. */
 function fingerprint(name: string, secret: string): string {
   return createHmac('sha256', secret).update(`fingerprint of ${name}`).digest('hex').slice(0, 12);
 }
@@ -62,7 +62,7 @@ function fingerprintsIn(stored: StoredObject | undefined): Fingerprints {
  * Keeps fingerprints with the data.
  *
  * @param options.replaces whether they replace those that are kept; otherwise those that are missing are added
- * @returns what is kept then
+ * @returns the fingerprints that are kept afterwards
  */
 export function keepFingerprints(
   storage: StorageBackend,
@@ -98,7 +98,7 @@ export function describeOtherSecrets(kept: Fingerprints, settings: Settings): re
       `The data was written with another userid_hmac_secret. User ids of Basic authentication are derived from it: every user now has another id, and gets 403 or 404 for their own data. Set userid_hmac_secret to the earlier value; a start without configuration keeps it in data/secret. ${accept}`,
     );
   }
-  // Where there is no secret of its own, the first sentence says what to do.
+  // Without a secret of its own, the first sentence says what to do.
   const isSame = settings.get('default_bucket_hmac_secret') === '' && sentences.length > 0;
   if (isOther('default_bucket_hmac_secret') && !isSame) {
     sentences.push(
@@ -119,7 +119,7 @@ export async function compareSecrets(storage: StorageBackend, settings: Settings
     for (const sentence of describeOtherSecrets(kept, settings)) logger.warn(sentence);
   } catch (error) {
     if (!(error instanceof BackendUnavailable)) throw error;
-    // The service is of use all the same, and perhaps on a database that takes no writes.
+    // The service works all the same, perhaps on a database that accepts no writes.
     logger.warn({ err: error }, 'The secrets could not be compared with those that the data was written with');
   }
 }

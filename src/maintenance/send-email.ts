@@ -1,14 +1,14 @@
-// A mail from the command line, which shows whether the settings of mail are right.
+// A mail from the command line that tests the settings of mail.
 import type { Logger } from '../contracts/logger.ts';
 import type { MailMessage } from '../contracts/mailer.ts';
 import { isMailbox } from '../plugins/emailer/addresses.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openMailer } from '../backends/open-mailer.ts';
 
-/** What fails is thrown here, and shown by whoever asked for it. */
+/** Failures are thrown, so nothing is logged. */
 const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Whether mail can be sent to this. */
+/** Whether mail can be sent to this address. */
 export function isRecipient(text: string): boolean {
   return isMailbox(text);
 }

@@ -89,7 +89,7 @@ export async function inUnit<T>(
 
 const firstRefresh = 2000;
 
-/** Counts what is written to a database that is being filled, and refreshes its statistics each time it has doubled. */
+/** Counts writes to a database that is being filled, and refreshes its statistics each time their number has doubled. */
 export class Growth {
   readonly #database: Database;
   #written = 0;
@@ -106,7 +106,7 @@ export class Growth {
     await this.#database.refreshStatistics?.();
   }
 
-  /** Refreshes them a last time, when anything was written. */
+  /** Refreshes the statistics a last time, when anything was written. */
   async finish(): Promise<void> {
     if (this.#written > 0) await this.#database.refreshStatistics?.();
   }

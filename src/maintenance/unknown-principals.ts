@@ -1,5 +1,5 @@
-// Looks for principals in permissions and groups that name nothing: misspelt user ids, deleted groups and accounts. The
-// protocol accepts them, so nobody else reports them. Reads committed state only, and no more of it than allowed.
+// Finds principals in permissions and groups that name nothing: misspelt user ids, deleted groups and accounts. The protocol
+// accepts them, so requests never report them. Reads committed state only, and no more of it than allowed.
 import { briefText } from '../base/brief.ts';
 import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
@@ -13,9 +13,9 @@ export interface PrincipalCheck {
   readonly forms: PrincipalForms;
   /** Whether ids that begin with `account:` are accounts of this service. */
   readonly hasAccounts: boolean;
-  /** Objects with permissions, and users in groups, that are looked at; of each so many. */
+  /** Maximum number of objects with permissions that are checked, and of users in groups. */
   readonly maxObjects: number;
-  /** The check ends early when this says so. */
+  /** Returns whether the check has to end early. */
   readonly isOver: () => boolean;
 }
 
@@ -24,15 +24,15 @@ export interface PrincipalFindings {
   readonly faults: readonly string[];
   /** Doubtful principals, those without a sentence included. */
   readonly doubtful: number;
-  /** Objects and users that were looked at. */
+  /** Objects and users that were checked. */
   readonly objects: number;
   readonly isComplete: boolean;
 }
 
-/** Doubtful principals that are told one by one. */
+/** Doubtful principals that are reported one by one. */
 const maxReported = 10;
 const pageSize = 500;
-/** Different principals that are remembered; the check ends when there are more. */
+/** Maximum number of distinct principals. The check ends when it finds more. */
 const maxKnown = 100_000;
 
 /** Returns what the settings say about the principals that callers may have. */
@@ -50,7 +50,7 @@ export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'fo
   };
 }
 
-/** Looks at the principals of permissions and groups. */
+/** Checks the principals of permissions and groups. */
 export async function findUnknownPrincipals(check: PrincipalCheck): Promise<PrincipalFindings> {
   const known = new Map<string, string | undefined>();
   const faults: string[] = [];

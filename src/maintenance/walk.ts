@@ -1,4 +1,4 @@
-// Walks over everything that a store holds, a page at a time, so that the memory used does not grow with it.
+// Reads everything in a store, a page at a time, so that memory does not grow with the store.
 import type { Memberships, ObjectEntries, PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { ListState, Page, StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
@@ -6,16 +6,16 @@ import type { SortKey } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import { fingerprintList } from './secret-fingerprints.ts';
 
-/** Lists, entries, objects or users read at once. */
+/** Number of lists, objects or users in a page. */
 export const pageSize = 1000;
-/** Of objects as large as those before, no more are read at once than have this many characters of JSON. */
+/** Maximum characters of JSON in a page, estimated by the objects before. */
 const pageCharacters = 4_000_000;
 const firstPageSize = 50;
 
-/** The one order that every backend has an index for. */
+/** The order that every backend has an index for. */
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
-/** All lists of data, parents before what lies below them. The list that tells of secrets is none of them. */
+/** Yields all lists of data, parents first. The list of fingerprints of secrets is left out. */
 export async function* walkLists(reader: StorageReader): AsyncGenerator<ListState> {
   let after: ListKey | undefined;
   for (;;) {
@@ -26,7 +26,7 @@ export async function* walkLists(reader: StorageReader): AsyncGenerator<ListStat
   }
 }
 
-/** Clock and horizon of a list. */
+/** Reads the clock and the horizon of a list. */
 export async function readState(
   reader: StorageReader,
   { kind, parent }: ListKey,
@@ -36,8 +36,7 @@ export async function readState(
 }
 
 /**
- * All objects and tombstones of a list, or those with some ids, in the order of their timestamps, in pages whose size
- * fits what they hold.
+ * Yields all objects and tombstones of a list, or those with some ids, in the order of their timestamps.
  *
  * @param since only those with later timestamps
  */
@@ -50,7 +49,10 @@ export async function* walkEntries(
   for await (const page of walkEntryPages(reader, list, ids, since)) yield* page;
 }
 
-/** The same, page by page, none of them empty. The next page is asked for while one is looked at. */
+/**
+ * Yields the entries of `walkEntries` in pages that are not empty, of a size that fits their objects. The next page is read
+ * while the caller handles one.
+ */
 export async function* walkEntryPages(
   reader: StorageReader,
   { kind, parent }: ListKey,
@@ -75,25 +77,25 @@ export async function* walkEntryPages(
     if (last === undefined) return;
     const limit = limitAfter(entries);
     next = more ? read([last.lastModified], limit) : undefined;
-    // Whoever stops in the middle never waits for it.
+    // A caller that stops early never awaits it.
     next?.catch(() => undefined);
     yield entries;
   }
 }
 
-/** How many objects to read, should they be as large as those before. */
+/** Returns how many objects to read if they are as large as those before. */
 function limitAfter(entries: readonly StoredEntry[]): number {
   let characters = 0;
   for (const entry of entries) characters += sizeOf(entry);
   return Math.max(1, Math.min(pageSize, Math.floor((pageCharacters / characters) * entries.length)));
 }
 
-/** Pages of all objects that have access-control entries. */
+/** Yields pages of all objects that have permission entries. */
 export async function* walkPermissions(reader: PermissionReader): AsyncGenerator<readonly ObjectEntries[]> {
   yield* walkPages((from) => reader.entries(from, pageSize));
 }
 
-/** Pages of all users who were given principals. */
+/** Yields pages of all users that have further principals. */
 export async function* walkMemberships(reader: PermissionReader): AsyncGenerator<readonly Memberships[]> {
   yield* walkPages((from) => reader.memberships(from, pageSize));
 }
@@ -107,15 +109,15 @@ async function* walkPages<T>(read: (from: string | undefined) => Promise<WalkPag
   } while (from !== undefined);
 }
 
-/** How much of a page an entry takes. */
+/** Returns about how many characters an entry takes in a page. */
 export function sizeOf(entry: StoredEntry): number {
   return entry.id.length + 20 + (isTombstone(entry) ? 0 : entry.text.length);
 }
 
-/** What stands at one place on both sides; one of them is `undefined` when only the other side has it. */
+/** What both sides have at one place; `undefined` where a side has nothing. */
 export type Pair<T, U> = readonly [T, U] | readonly [T, undefined] | readonly [undefined, U];
 
-/** Goes through two ordered walks side by side. */
+/** Pairs the results of two ordered walks. */
 export async function* walkPairs<T, U>(
   left: AsyncGenerator<T>,
   right: AsyncGenerator<U>,
@@ -138,7 +140,7 @@ export async function* walkPairs<T, U>(
   }
 }
 
-/** The order of `walkEntries`. */
+/** Compares entries in the order of `walkEntries`. */
 export function compareTimes(a: StoredEntry, b: StoredEntry): number {
   return a.lastModified - b.lastModified;
 }

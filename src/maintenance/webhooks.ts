@@ -1,11 +1,11 @@
-// What operators do about webhooks from the command line.
+// Deliveries of webhooks, for the command line.
 import { systemClock } from '../base/clock.ts';
 import type { Settings } from '../settings/settings.ts';
 import { countDeliveries, emptyDeadLetters, type DeliveryCounts } from '../webhooks/dead-letters.ts';
 import { deadKind } from '../webhooks/outbox.ts';
 import { withBackends, write } from './units.ts';
 
-/** Deliveries that wait and that were given up, for each listener that the settings name. */
+/** Counts waiting and abandoned deliveries, for each listener that the settings name. */
 export function reviewWebhooks(settings: Settings): Promise<ReadonlyMap<string, DeliveryCounts>> {
   return withBackends(settings, async ({ storage }) => {
     const counts = new Map<string, DeliveryCounts>();
@@ -18,7 +18,7 @@ export function reviewWebhooks(settings: Settings): Promise<ReadonlyMap<string, 
 }
 
 /**
- * Puts what was given up back into the outboxes, or forgets it; answers with how many deliveries that were.
+ * Puts abandoned deliveries back into the outboxes, or deletes them; returns their number.
  *
  * @throws Error in read-only mode
  */

@@ -136,9 +136,9 @@ describe('modules as backends', () => {
   it.each([
     [
       { storage_backend: 'postgres-ql' },
-      /storage_backend names postgres-ql, and built in are memory.*There is no package/,
+      /storage_backend names postgres-ql, and built in are memory.*No package postgres-ql was found/,
     ],
-    [{ storage_backend: './missing.mjs' }, /storage_backend names \.\/missing\.mjs.*There is no module at/],
+    [{ storage_backend: './missing.mjs' }, /storage_backend names \.\/missing\.mjs.*No module exists at/],
     [{ permission_backend: './empty.mjs' }, /permission_backend names .*exports no function openDatabase/],
     [{ cache_backend: './empty.mjs' }, /cache_backend names .*exports no function openCache/],
     [{ storage_backend: './half.mjs' }, /storage_backend names \.\/half\.mjs, whose openDatabase returns no such part/],

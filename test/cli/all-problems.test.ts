@@ -37,7 +37,7 @@ const complaints = [
   /attachment\.max_size_bytes = "some" .*: expected a whole number/,
   /history\.exclude_resources = "\/nowhere"/,
   /signer\.resources is empty/,
-  /event listener odd could not be made/,
+  /event listener odd could not be created/,
 ];
 
 function configured(lines: readonly string[]): string {
