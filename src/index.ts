@@ -1,7 +1,7 @@
 // The public API: build a service of your own, and declare plugins for it.
 export { createService, type Service, type ServiceOptions } from './app/service.ts';
-export { createLogger, type LoggerSettings } from './app/logger.ts';
-export { loadSettings, settingsOf, type LoadOptions } from './settings/load.ts';
+export { createLogger, type LoggerSettings } from './observability/logger.ts';
+export { loadSettings, settingsOf, type LoadOptions } from './backends/load-settings.ts';
 export type { Settings } from './settings/settings.ts';
 export { setting, type Setting, type SettingsTable, type ValuesOf } from './settings/definition.ts';
 export type { SettingsFamily } from './settings/families.ts';

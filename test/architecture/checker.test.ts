@@ -134,8 +134,8 @@ describe('imports between rooms', () => {
     expect(check('core/a.ts', "import { b } from './b.js';")[0]).toContain('.ts');
   });
 
-  it('are computed in the app only', () => {
-    expect(check('app/a.ts', 'const b = await import(name);')).toEqual([]);
+  it('are computed in the loader only', () => {
+    expect(check('loader/a.ts', 'const b = await import(name);')).toEqual([]);
     expect(check('http/a.ts', 'const b = await import(name);')).toEqual(['http/a.ts imports a computed name']);
   });
 });

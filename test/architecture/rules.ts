@@ -7,8 +7,8 @@ import { importsOf, roomOf, type SourceFile } from './source-tree.ts';
 /** Files that may pass names of other files on. */
 const barrels: readonly string[] = ['index.ts', 'testing/index.ts'];
 
-/** The only room that loads modules by names it learns while running: plugins and event listeners. */
-const loaderRoom = 'app';
+/** The only room that loads modules by names it learns while running: plugins, event listeners and backends. */
+const loaderRoom = 'loader';
 
 /** Rooms made of values and rules; whoever touches files, sockets or processes lives elsewhere. */
 const pureRooms: readonly string[] = ['base', 'core', 'contracts', 'engine', 'resources'];

@@ -14,7 +14,7 @@ import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
-import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';

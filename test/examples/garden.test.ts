@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authorizationOf } from '../../src/testing/service-client.ts';
+import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { borrowDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 

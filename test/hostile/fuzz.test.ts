@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonObject } from '../../src/base/json.ts';
-import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import type { TestResponse, TestService } from '../../src/testing/service/service-client.ts';
 import { FileFolder } from '../support/attachments.ts';
 import { FuzzFigures, starvedMs } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';

@@ -8,7 +8,7 @@ import { jsonResponse } from '../../src/engine/exchange.ts';
 import type { AccessQuestion } from '../../src/engine/access.ts';
 import type { Change, ResourceKind } from '../../src/engine/kind.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import type { TestClient, TestService } from '../../src/testing/service-client.ts';
+import type { TestClient, TestService } from '../../src/testing/service/service-client.ts';
 import { ownedKindsPlugin } from '../http/owned-kinds.ts';
 import { forEachBackend } from '../support/backends.ts';
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonValue } from '../../src/base/json.ts';
-import type { TestResponse } from '../../src/testing/service-client.ts';
+import type { TestResponse } from '../../src/testing/service/service-client.ts';
 import {
   deletableIds,
   kindOf,

@@ -2,7 +2,7 @@
 // The one file here that knows the service.
 import type { Logger } from '../../src/contracts/logger.ts';
 import { RequestBody, type ResponseBody } from '../../src/engine/exchange.ts';
-import { authorizationOf } from '../../src/testing/service-client.ts';
+import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { createTestClock, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import { boundary, FileFolder, formBytes } from '../support/attachments.ts';
 import { contentOf, extensions, maxFileBytes } from './attachments.ts';

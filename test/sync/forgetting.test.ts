@@ -3,8 +3,8 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { purgeDeleted } from '../../src/app/maintenance.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { purgeDeleted } from '../../src/maintenance/deletions.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';

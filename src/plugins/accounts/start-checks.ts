@@ -3,6 +3,7 @@ import { EVERYONE } from '../../core/permissions/principals.ts';
 import { policyClass } from '../../settings/policy-class.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
+import { accountSettings } from './settings.ts';
 
 export interface PolicyOrder {
   /** Whether a policy after that of accounts takes Basic credentials too. */
@@ -16,10 +17,11 @@ export interface PolicyOrder {
  */
 export function checkSettings(settings: Settings): PolicyOrder {
   const order = checkPolicies(settings);
-  const writers = settings.get('account_write_principals');
-  const strangers = settings
-    .get('account_create_principals')
-    .filter((principal) => principal !== EVERYONE && !writers.includes(principal));
+  const own = settings.read(accountSettings);
+  const writers = own.account_write_principals;
+  const strangers = own.account_create_principals.filter(
+    (principal) => principal !== EVERYONE && !writers.includes(principal),
+  );
   if (strangers.length > 0) {
     throw new Error(
       `account_create_principals names ${strangers.join(', ')}, which account_write_principals does not name: ` +

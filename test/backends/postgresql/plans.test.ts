@@ -8,7 +8,7 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 
 // The names of statements belong to the process, and there is an end to them: here they begin anew.

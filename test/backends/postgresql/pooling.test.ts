@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { describeDatabase } from '../../contract/run-suite.ts';
 import { findPgbouncer, startPgbouncer, type Pooler } from '../../support/pgbouncer.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';

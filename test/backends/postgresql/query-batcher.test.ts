@@ -12,7 +12,7 @@ import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { joinPage } from '../../../src/core/objects/joined.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 import { lockTable } from '../../support/table-lock.ts';

@@ -6,7 +6,7 @@ import { ClusterCommit } from '../../../src/backends/redis/cluster-commit.ts';
 import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 
 it('a commit that fails in one slot waits for the others before it fails', async () => {
   const keys = new Keys('test:');

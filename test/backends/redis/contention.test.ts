@@ -10,8 +10,8 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { Retry } from '../../../src/engine/retry.ts';
 import { compareLists } from '../../../src/core/objects/list-order.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openTestServer } from '../../support/redis.ts';
 
