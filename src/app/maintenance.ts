@@ -3,7 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Writer } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Writer } from '../engine/unit-of-work.ts';
 import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -218,7 +219,7 @@ export async function write<T>(
   work: (writer: Writer) => Promise<T>,
   { contended }: Pick<Retry, 'contended'> = { contended: [] },
 ): Promise<T> {
-  const unit = new UnitOfWork(backends, silent, { contended });
+  const unit = new DatabaseUnit(backends, silent, { contended });
   try {
     const result = await work(await unit.writer());
     await unit.end(true);

@@ -8,22 +8,6 @@ import { validateAgainst } from '../core/schema/validate.ts';
 import { compileCompletion } from './attribute-completion.ts';
 import type { Complain, ResourceKind } from './kind.ts';
 
-/** The attributes of a kind. */
-export interface AttributeDeclaration {
-  /**
-   * JSON Schema of the attributes, in any draft that collections accept. Values of `default` fill missing properties, in nested
-   * objects too. Without a schema that forbids it, further attributes are allowed.
-   */
-  readonly schema: Readonly<Record<string, unknown>>;
-  /** What happens to attributes that `properties` does not name; default `keep`. */
-  readonly unknown?: 'keep' | 'drop' | 'refuse';
-  /**
-   * Whether scalar values are converted to the `type` of their property where nothing is lost: `"5"` to 5, `"true"` to true,
-   * 5 to `"5"`; default `false`.
-   */
-  readonly coerce?: boolean;
-}
-
 /** The compiled declaration. */
 export interface AttributeRules {
   /** The schema as JSON, for descriptions of the service. */

@@ -2,18 +2,16 @@
 // add. Endpoints, permissions, queries, preconditions and deletion follow from it.
 import type { JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
-import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ErrorKey } from '../core/errors.ts';
-import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
-import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
-import type { AttributeDeclaration } from './attributes.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
+import type { Change } from './events/event.ts';
 import type { UnitOfWork, Writer } from './unit-of-work.ts';
 
 /** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
@@ -47,23 +45,20 @@ export interface Viewer {
   readonly isAdministrator: boolean;
 }
 
-/** A change that has been written, inside the transaction. */
-export interface Change {
-  readonly action: ChangeAction;
-  readonly kind: string;
-  readonly list: ListKey;
-  readonly uri: string;
-  /** Ids in the URI of the object, its own included. */
-  readonly ids: PathIds;
-  readonly old: StoredObject | undefined;
-  readonly new: StoredEntry;
-  /** Entries on the object after the change; none for user resources and deleted objects. */
-  readonly permissions: ObjectPermissions;
-  readonly caller: Caller;
-  /** Whether the service itself wrote it (`Objects`), and not a client. */
-  readonly isByService?: boolean;
-  /** URI of the object whose attributes the service has copied; absent for every other write. */
-  readonly copiedFrom?: string | undefined;
+/** The attributes of a kind. */
+export interface AttributeDeclaration {
+  /**
+   * JSON Schema of the attributes, in any draft that collections accept. Values of `default` fill missing properties, in nested
+   * objects too. Without a schema that forbids it, further attributes are allowed.
+   */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** What happens to attributes that `properties` does not name; default `keep`. */
+  readonly unknown?: 'keep' | 'drop' | 'refuse';
+  /**
+   * Whether scalar values are converted to the `type` of their property where nothing is lost: `"5"` to 5, `"true"` to true,
+   * 5 to `"5"`; default `false`.
+   */
+  readonly coerce?: boolean;
 }
 
 /** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */

@@ -5,7 +5,8 @@ import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
@@ -52,10 +53,10 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const { contended, isFirst } = races;
     // What has failed together with others is done by itself from the second attempt on.
     const identities = new Identities(options);
-    const unit = new UnitOfWork(stores, logger, {
+    const unit = new DatabaseUnit(stores, logger, {
       contended,
       subscribers,
-      mayWriteConditionally: isFirst,
+      allowsSharing: isFirst,
       user: identities,
     });
     const note = observer === undefined ? undefined : new Note(observer);
@@ -103,7 +104,7 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
  * @returns the response, which subscribers may have changed
  * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
  */
-async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
+async function fireEvents(unit: DatabaseUnit, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
   if (unit.isRollbackOnly || response.status >= 500) return response;
   const scope = { unit, response };
   await unit.events.fire(scope);

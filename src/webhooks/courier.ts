@@ -6,7 +6,8 @@ import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Stores, UnitOfWork } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
 import { bury, deadKind, parseEntry, pendingKind, readFirst, rewrite, take, type Entry } from './outbox.ts';
 import type { Outcome, Sender } from './post.ts';
@@ -138,7 +139,7 @@ export class Courier {
     const { stores, logger } = this.#context;
     const races = new Retry();
     for (;;) {
-      const unit = new UnitOfWork(stores, logger, { contended: races.contended });
+      const unit = new DatabaseUnit(stores, logger, { contended: races.contended });
       try {
         const { storage } = await unit.writer();
         const result = await work(storage, unit);

@@ -1,6 +1,6 @@
 // From what a verb has done to the event that tells of it.
 import type { StoredEntry } from '../../core/objects/stored.ts';
-import type { Change } from '../kind.ts';
+import type { Change } from './event.ts';
 import type { Scope } from '../scope.ts';
 
 /**

@@ -1,11 +1,31 @@
 // Events: what happened to the objects of one list in one unit of work. One event for each list and action, however
 // many requests of a batch had a part in it.
 import type { JsonObject } from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action, ChangeAction, PayloadSource } from '../../core/events/payload.ts';
-import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
-import type { ServiceRequest, ServiceResponse } from '../exchange.ts';
-import type { Change } from '../kind.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
+import type { ListKey, StoredEntry, StoredObject } from '../../core/objects/stored.ts';
+import type { Caller } from '../caller.ts';
+import type { ServiceRequest } from '../exchange.ts';
+
+/** A change that has been written, inside the transaction. */
+export interface Change {
+  readonly action: ChangeAction;
+  readonly kind: string;
+  readonly list: ListKey;
+  readonly uri: string;
+  /** Ids in the URI of the object, its own included. */
+  readonly ids: PathIds;
+  readonly old: StoredObject | undefined;
+  readonly new: StoredEntry;
+  /** Entries on the object after the change; none for user resources and deleted objects. */
+  readonly permissions: ObjectPermissions;
+  readonly caller: Caller;
+  /** Whether the service itself wrote it (`Objects`), and not a client. */
+  readonly isByService?: boolean;
+  /** URI of the object whose attributes the service has copied; absent for every other write. */
+  readonly copiedFrom?: string | undefined;
+}
 
 interface EventOf<A extends Action> extends PayloadSource {
   readonly action: A;
@@ -40,12 +60,4 @@ export interface NamedEvent {
 /** Everything was deleted. */
 export interface FlushEvent {
   readonly request: ServiceRequest;
-}
-
-/** What a subscriber inside the unit of work may do beside looking. */
-export interface EventScope {
-  /** Its writes are kept or undone together with what the event is about, and may cause further events. */
-  readonly unit: UnitOfWork;
-  /** The answer to the outer request; another one may be put in its place. */
-  response: ServiceResponse;
 }

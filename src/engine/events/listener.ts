@@ -3,7 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Objects } from '../objects.ts';
 import type { Stores } from '../unit-of-work.ts';
-import type { EventScope, NamedEvent, ResourceEvent } from './event.ts';
+import type { NamedEvent, ResourceEvent } from './event.ts';
+import type { EventScope } from './subscriber.ts';
 
 export interface ListenerContext {
   /** As in `event_listeners`. */

@@ -1,9 +1,8 @@
 // The events of one unit of work: collected while requests are handled, merged, and fired at its end.
 import type { StoredEntry } from '../../core/objects/stored.ts';
-import type { Change } from '../kind.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
-import type { After, Inside, Subscribers } from './subscriber.ts';
+import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { EventRecorder, UnitOfWork } from '../unit-of-work.ts';
+import type { After, EventScope, Inside, Subscribers } from './subscriber.ts';
 
 /** What subscribers do may cause events, whose subscribers cause events; further down it is taken for an endless loop. */
 const maxLevels = 10;
@@ -15,19 +14,21 @@ interface Pending {
   readonly entries: StoredEntry[];
 }
 
-export class EventQueue {
+export class EventQueue implements EventRecorder {
   readonly #subscribers: Subscribers;
+  readonly #unit: UnitOfWork;
   #pending = new Map<string, Pending>();
   #flushes: FlushEvent[] = [];
   #named: NamedEvent[] = [];
   #current: readonly ResourceEvent[] = [];
-  #untold: Change[] = [];
+  #changes: Change[] = [];
   #copies: Change[] = [];
   #fired: ResourceEvent[] = [];
   #firedNamed: NamedEvent[] = [];
 
-  constructor(subscribers: Subscribers) {
+  constructor(subscribers: Subscribers, unit: UnitOfWork) {
     this.#subscribers = subscribers;
+    this.#unit = unit;
   }
 
   get isEmpty(): boolean {
@@ -47,8 +48,8 @@ export class EventQueue {
   }
 
   /** Changes, in order, of which those have not heard yet who want to hear of all of them together. */
-  get untold(): readonly Change[] {
-    return this.#untold;
+  get changes(): readonly Change[] {
+    return this.#changes;
   }
 
   /** Adds an event, or its objects to the one of the same list and action. */
@@ -65,7 +66,7 @@ export class EventQueue {
     if (event.action === 'read') pending.entries.push(...event.entries);
     else {
       pending.changes.push(...event.changes);
-      if (this.#subscribers.collects(event.kind, event.action)) this.#untold.push(...event.changes);
+      if (this.#subscribers.collects(event.kind, event.action)) this.#changes.push(...event.changes);
     }
   }
 
@@ -75,20 +76,20 @@ export class EventQueue {
   }
 
   /** To be called before everything is deleted, for those who need to know what there was. */
-  beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
-    return this.#subscribers.beforeFlush(event, unit);
+  beforeFlush(event: FlushEvent): Promise<void> {
+    return this.#subscribers.beforeFlush(event, this.#unit);
   }
 
   /** Adds the event that everything was deleted; what was changed before is not there any more. */
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
-    this.#untold = [];
+    this.#changes = [];
     this.#copies = [];
   }
 
   /** To be called when an object has been deleted, while what lies below it is still there. */
-  beforeCascade(change: Change, unit: UnitOfWork): Promise<void> {
-    return this.#subscribers.beforeCascade(change, unit);
+  beforeCascade(change: Change): Promise<void> {
+    return this.#subscribers.beforeCascade(change, this.#unit);
   }
 
   /** Whether anybody listens to events of this name. */
@@ -108,12 +109,12 @@ export class EventQueue {
    * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
    */
   async fire(scope: EventScope): Promise<void> {
-    for (let level = 0; !this.isEmpty || this.#untold.length > 0; level++) {
+    for (let level = 0; !this.isEmpty || this.#changes.length > 0; level++) {
       if (level === maxLevels) throw new Error('Subscribers of events cause each other without end.');
       if (!this.#hasEvents) {
-        const changes = this.#untold;
+        const changes = this.#changes;
         const copies = this.#copies;
-        this.#untold = [];
+        this.#changes = [];
         this.#copies = [];
         for (const copy of copies) await callAll(this.#subscribers.onCopy(copy), scope);
         await callAll(this.#subscribers.atEnd(changes), scope);

@@ -1,8 +1,16 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
-import type { Change } from '../kind.ts';
+import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { ServiceResponse } from '../exchange.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
+
+/** What a subscriber inside the unit of work may do beside looking. */
+export interface EventScope {
+  /** Its writes are kept or undone together with what the event is about, and may cause further events. */
+  readonly unit: UnitOfWork;
+  /** The answer to the outer request; another one may be put in its place. */
+  response: ServiceResponse;
+}
 
 interface Filters {
   /** What logs and metrics call it. */

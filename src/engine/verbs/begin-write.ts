@@ -72,7 +72,8 @@ export interface BegunWrite<T> {
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
   const { id, authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
-  const reader = context.unit.asksInside ? await context.unit.writer() : context.unit.reader;
+  const checkingView = context.unit.readerForWrite();
+  const reader = checkingView instanceof Promise ? await checkingView : checkingView;
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
   const isAlone = mayBeAlone(scope, plan);
   const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);

@@ -7,7 +7,7 @@ import { storedId, type PathIds } from '../../core/objects/object-id.ts';
 import { formatEntry, type Tombstone } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { announceChanges } from '../events/announce.ts';
-import type { Change } from '../kind.ts';
+import type { Change } from '../events/event.ts';
 import { presentObject } from '../visibility.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
@@ -98,7 +98,7 @@ export async function finishDeletions(
   const { afterChange } = kind.declaration;
   for (const [index, change] of changes.entries()) {
     if (index > 0 && index % changesPerTurn === 0) await pause('urgent');
-    await context.unit.events.beforeCascade(change, context.unit);
+    await context.unit.events.beforeCascade(change);
     await afterChange?.(change, writer);
   }
   announceChanges(scope, clock, changes);

@@ -12,7 +12,8 @@ import { invalidParameters, ServiceError, type Issue } from '../../core/errors.t
 import type { LockedState } from '../../contracts/storage.ts';
 import { required, type SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
-import type { Change, PendingWrite, SentAttributes } from '../kind.ts';
+import type { PendingWrite, SentAttributes } from '../kind.ts';
+import type { Change } from '../events/event.ts';
 import { permissionChanges, withWriter } from '../object-permissions.ts';
 import { presentObject, viewerOf } from '../visibility.ts';
 import { idsWith, type Scope } from '../scope.ts';

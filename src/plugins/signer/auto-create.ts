@@ -2,7 +2,8 @@
 import { anonymous } from '../../engine/caller.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import { Retry } from '../../engine/retry.ts';
-import { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../../engine/database-unit.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
@@ -32,7 +33,7 @@ export async function createSource(
   const { stores, logger } = service.host;
   const races = new Retry();
   for (;;) {
-    const unit = new UnitOfWork(stores, logger, { contended: races.contended });
+    const unit = new DatabaseUnit(stores, logger, { contended: races.contended });
     try {
       await create(service, unit, resource, writers);
       return await unit.end(true);
