@@ -25,7 +25,7 @@ export const mutants = [
   // Permissions
   {
     name: 'who may read a list may change what is in it',
-    file: 'src/engine/verbs/begin-write.ts',
+    file: 'src/engine/begin-write.ts',
     find: 'if (!exists && (await isAllowed(kind.rules.readList',
     replace: 'if ((await isAllowed(kind.rules.readList',
     backend: 'memory',

@@ -107,14 +107,14 @@ const insistentAttempts = 6;
 
 /** Does a unit of work, again where others were in the way. */
 export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const races = new Retry();
+  const retry = new Retry();
   for (let attempt = 1; ; attempt++) {
     try {
-      return await write(backends, work, races);
+      return await write(backends, work, retry);
     } catch (error) {
       const passes = error instanceof BackendUnavailable && !error.isLasting && attempt < insistentAttempts;
-      if (!passes && !races.isLost(error)) throw error;
-      await races.pause();
+      if (!passes && !retry.allows(error)) throw error;
+      await retry.backOff();
     }
   }
 }

@@ -17,7 +17,7 @@ import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
 import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { finishDeletions } from './verbs/remove.ts';
-import { writeObject, type Written } from './verbs/write.ts';
+import { writeObject, type Written } from './write-object.ts';
 
 /** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
 export interface Actor {

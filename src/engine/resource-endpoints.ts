@@ -14,7 +14,7 @@ import { patchTypes } from './verbs/patch-format.ts';
 import { readObject } from './verbs/read.ts';
 import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
-import { ChangedMeanwhile } from './verbs/write.ts';
+import { ChangedMeanwhile } from './write-object.ts';
 import { replaceObject } from './verbs/replace.ts';
 import { warningHeader } from './warnings.ts';
 

@@ -27,7 +27,7 @@ export class Retry {
   }
 
   /** Takes note of how an attempt failed; answers whether there is to be another one. */
-  isLost(error: unknown): boolean {
+  allows(error: unknown): boolean {
     if (!(error instanceof TransactionConflict) || this.#attempt === maxAttempts) return false;
     this.#isFirst = false;
     const known = this.#contended.length;
@@ -38,7 +38,7 @@ export class Retry {
   }
 
   /** Waits, longer and more random each time, so that the parties to a race do not meet again. */
-  pause(): Promise<void> {
+  backOff(): Promise<void> {
     return wait(Math.random() * 2 ** this.#attempt);
   }
 }

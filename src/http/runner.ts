@@ -47,10 +47,10 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
-  const races = new Retry();
+  const retry = new Retry();
   const admission = options.rateLimits?.begin();
   for (;;) {
-    const { contended, isFirst } = races;
+    const { contended, isFirst } = retry;
     // What has failed together with others is done by itself from the second attempt on.
     const identities = new Identities(options);
     const unit = new DatabaseUnit(stores, logger, {
@@ -76,13 +76,13 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
         admission?.rewind();
         continue;
       }
-      const { attempt } = races;
-      if (!races.isLost(error)) {
+      const { attempt } = retry;
+      if (!retry.allows(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
       admission?.rewind();
-      await races.pause();
+      await retry.backOff();
     }
   }
 }

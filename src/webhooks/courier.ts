@@ -137,9 +137,9 @@ export class Courier {
   /** A transaction of its own over the storage, run again when it loses a race. */
   async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const races = new Retry();
+    const retry = new Retry();
     for (;;) {
-      const unit = new DatabaseUnit(stores, logger, { contended: races.contended });
+      const unit = new DatabaseUnit(stores, logger, { contended: retry.contended });
       try {
         const { storage } = await unit.writer();
         const result = await work(storage, unit);
@@ -147,8 +147,8 @@ export class Courier {
         return result;
       } catch (error) {
         await unit.abandon();
-        if (!races.isLost(error)) throw error;
-        await races.pause();
+        if (!retry.allows(error)) throw error;
+        await retry.backOff();
       }
     }
   }

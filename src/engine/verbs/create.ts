@@ -14,8 +14,8 @@ import { objectResponse } from '../respond.ts';
 import { idsWith, type Scope } from '../scope.ts';
 import { refusedId } from '../refused-id.ts';
 import { warnOfEmptyBody } from '../warnings.ts';
-import { beginWrite, byRule } from './begin-write.ts';
-import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
+import { beginWrite, byRule } from '../begin-write.ts';
+import { checkData, prepareWrite, presentState, writeObject } from '../write-object.ts';
 
 /** Creates an object, or answers with the one that has the posted id. */
 export async function createObject(scope: Scope): Promise<ServiceResponse> {

@@ -12,10 +12,10 @@ import { presentObject } from '../visibility.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
-import { beginWrite, forChange } from './begin-write.ts';
-import { takeLargeTurn } from './large-turns.ts';
+import { beginWrite, forChange } from '../begin-write.ts';
+import { takeLargeTurn } from '../large-object-turns.ts';
 import { parsePatch, type Patch, type Patched } from './patch-format.ts';
-import { ChangedMeanwhile, checkData, prepareWrite, requireSameId, writeObject } from './write.ts';
+import { ChangedMeanwhile, checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
 
 type Behavior = 'full' | 'light' | 'diff';
 

@@ -13,8 +13,8 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import type { Writer } from '../unit-of-work.ts';
-import { beginWrite, forChange } from './begin-write.ts';
-import { writeConditionally } from './write.ts';
+import { beginWrite, forChange } from '../begin-write.ts';
+import { writeConditionally } from '../write-object.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {

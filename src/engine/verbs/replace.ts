@@ -11,8 +11,15 @@ import { requireOwnId } from '../visibility.ts';
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
-import { beginWrite, byRule } from './begin-write.ts';
-import { ChangedMeanwhile, checkData, prepareWrite, presentState, requireSameId, writeObject } from './write.ts';
+import { beginWrite, byRule } from '../begin-write.ts';
+import {
+  ChangedMeanwhile,
+  checkData,
+  prepareWrite,
+  presentState,
+  requireSameId,
+  writeObject,
+} from '../write-object.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {

@@ -17,7 +17,7 @@ import type { ResourceAction } from '../../engine/resource-action.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
-import { writeObject } from '../../engine/verbs/write.ts';
+import { writeObject } from '../../engine/write-object.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';

@@ -31,17 +31,17 @@ export async function createSource(
   writers: readonly string[],
 ): Promise<void> {
   const { stores, logger } = service.host;
-  const races = new Retry();
+  const retry = new Retry();
   for (;;) {
-    const unit = new DatabaseUnit(stores, logger, { contended: races.contended });
+    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended });
     try {
       await create(service, unit, resource, writers);
       return await unit.end(true);
     } catch (error) {
       await unit.abandon();
       // Other processes may be starting at the same time.
-      if (!races.isLost(error)) throw error;
-      await races.pause();
+      if (!retry.allows(error)) throw error;
+      await retry.backOff();
     }
   }
 }

@@ -1,16 +1,16 @@
 // How every write to one object begins: grant access and settle everything that is wrong with the request, so that
 // nobody without access and no broken request ever holds others up; then take the right to the list's next timestamp
 // and look at the object under it.
-import type { ObjectPermissions } from '../../contracts/permission.ts';
-import type { LockedState } from '../../contracts/storage.ts';
-import type { ServiceError } from '../../core/errors.ts';
-import type { PathIds } from '../../core/objects/object-id.ts';
-import type { StoredObject } from '../../core/objects/stored.ts';
-import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
-import type { Reader, Writer } from '../unit-of-work.ts';
-import { requireRoom } from '../stored-work.ts';
-import { canWriteConditionally } from './write.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { LockedState } from '../contracts/storage.ts';
+import type { ServiceError } from '../core/errors.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
+import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from './scope.ts';
+import type { Reader, Writer } from './unit-of-work.ts';
+import { requireRoom } from './stored-work.ts';
+import { canWriteConditionally } from './write-object.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
 export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;

@@ -1,7 +1,7 @@
 // Changes to one large object take turns in this process, from the moment when they look at it until they are answered:
 // each works on what the one before it has stored, and none has to do its work again while others wait for its lock.
-import type { Context } from '../context.ts';
-import type { RequestBody } from '../exchange.ts';
+import type { Context } from './context.ts';
+import type { RequestBody } from './exchange.ts';
 
 /** The last turn that was asked for, by URI of the object; settles when it ends. */
 const lastTurns = new Map<string, Promise<void>>();

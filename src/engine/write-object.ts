@@ -1,23 +1,23 @@
 // The one place where an object is written: attributes, permissions, and what follows from the change.
-import type { JsonObject } from '../../base/json.ts';
-import { countValues, formatInSteps } from '../../base/json-steps.ts';
-import { isSteps, runFromNow, type Steps } from '../../base/steps.ts';
-import type { ConditionalWrite } from '../../contracts/database.ts';
-import type { ObjectPermissions } from '../../contracts/permission.ts';
-import type { Action } from '../../core/events/payload.ts';
-import type { ObjectId } from '../../core/objects/object-id.ts';
-import { StoredObject } from '../../core/objects/stored.ts';
-import { honouredTimestamp } from '../../core/objects/timestamps.ts';
-import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
-import type { LockedState } from '../../contracts/storage.ts';
-import { required, type SentData } from '../envelope.ts';
-import { announceChanges } from '../events/announce.ts';
-import type { PendingWrite, SentAttributes } from '../kind.ts';
-import type { Change } from '../events/event.ts';
-import { permissionChanges, withWriter } from '../object-permissions.ts';
-import { presentObject, viewerOf } from '../visibility.ts';
-import { idsWith, type Scope } from '../scope.ts';
-import type { Writer } from '../unit-of-work.ts';
+import type { JsonObject } from '../base/json.ts';
+import { countValues, formatInSteps } from '../base/json-steps.ts';
+import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
+import type { ConditionalWrite } from '../contracts/database.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { Action } from '../core/events/payload.ts';
+import type { ObjectId } from '../core/objects/object-id.ts';
+import { StoredObject } from '../core/objects/stored.ts';
+import { honouredTimestamp } from '../core/objects/timestamps.ts';
+import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
+import type { LockedState } from '../contracts/storage.ts';
+import { required, type SentData } from './envelope.ts';
+import { announceChanges } from './events/announce.ts';
+import type { PendingWrite, SentAttributes } from './kind.ts';
+import type { Change } from './events/event.ts';
+import { permissionChanges, withWriter } from './object-permissions.ts';
+import { presentObject, viewerOf } from './visibility.ts';
+import { idsWith, type Scope } from './scope.ts';
+import type { Writer } from './unit-of-work.ts';
 
 export interface Write {
   readonly id: ObjectId;
