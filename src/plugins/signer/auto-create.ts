@@ -1,8 +1,7 @@
 // Sources that are created at start, for services that are to be ready without anybody preparing them.
 import { anonymous } from '../../engine/caller.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
-import { Retry } from '../../engine/retry.ts';
-import { DatabaseUnit } from '../../engine/database-unit.ts';
+import { runInUnit } from '../../engine/retry.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
@@ -25,25 +24,10 @@ const noRequest: ServiceRequest = {
  *
  * @param writers principals that may write to what is created
  */
-export async function createSource(
-  service: SignerService,
-  resource: Resource,
-  writers: readonly string[],
-): Promise<void> {
+export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
   const { stores, logger } = service.host;
-  const retry = new Retry();
-  for (;;) {
-    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended });
-    try {
-      await create(service, unit, resource, writers);
-      return await unit.end(true);
-    } catch (error) {
-      await unit.abandon();
-      // Other processes may be starting at the same time.
-      if (!retry.allows(error)) throw error;
-      await retry.backOff();
-    }
-  }
+  // Other processes may be starting at the same time and conflict with this one.
+  return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
 }
 
 async function create(
