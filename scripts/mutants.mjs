@@ -82,8 +82,8 @@ export const mutants = [
   {
     name: 'a failed precondition shows the object to those who may not read it',
     file: 'src/engine/verbs/replace.ts',
-    find: 'throw preconditionFailed(state.timestamp);',
-    replace: 'throw preconditionFailed(state.timestamp, state.object);',
+    find: 'throw preconditionFailed(lockedTimestamp(begun));',
+    replace: 'throw preconditionFailed(lockedTimestamp(begun), state.object);',
     backend: 'memory',
   },
   {

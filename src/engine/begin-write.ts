@@ -1,28 +1,27 @@
-// How every write to one object begins: grant access and settle everything that is wrong with the request, so that
-// nobody without access and no broken request ever holds others up; then take the right to the list's next timestamp
-// and look at the object under it.
+// The first half of every write to one object: authorizes the caller, reports everything that is wrong with the request,
+// and only then locks the list and reads the object under the lock. Requests that are refused never make others wait.
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { LockedState } from '../contracts/storage.ts';
 import type { ServiceError } from '../core/errors.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts';
+import { mayWriteConditionally, needsListTimestamp, type WriteTarget } from './conditional-write.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from './scope.ts';
-import type { Reader, Writer } from './unit-of-work.ts';
 import { requireRoom } from './stored-work.ts';
-import { canWriteConditionally } from './write-object.ts';
+import type { Reader, Writer } from './unit-of-work.ts';
 
-/** Throws unless the caller may do this to the object, which exists or not. */
+/** Throws unless the caller may write the object, given whether it exists. */
 export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;
 
-/** Access by one rule for objects that exist and another for those that do not. */
+/** Authorizes by a rule that depends on whether the object exists. */
 export function byRule({ context }: Scope, ids: PathIds, choose: (exists: boolean) => AccessRule): Authorize {
   return (exists, reader) => requireAllowed(choose(exists), context.caller, reader, ids);
 }
 
 /**
- * Access for changing what must exist: `write`; that the object does not exist may be known by those who may read
- * the list.
+ * Authorizes a change of an existing object by `write`. Callers who may read the list pass for a missing object, and so get
+ * a 404 instead of a refusal.
  */
 export function forChange({ kind, context }: Scope): Authorize {
   const { caller, ids } = context;
@@ -34,49 +33,48 @@ export function forChange({ kind, context }: Scope): Authorize {
 }
 
 export interface WritePlan<T> {
-  /** Of the object; `undefined` for a new one that gets its id from the server. */
+  /** Id of the object; `undefined` for a new one whose id the service generates. */
   readonly id: string | undefined;
   /** What becomes of an object that exists. */
   readonly action: 'update' | 'delete';
   readonly authorize: Authorize;
   /**
-   * What to ask access for before it is known whether the object exists, where asking is a way to another machine; what turns
-   * out otherwise is asked then.
+   * Values of `exists` for which access is checked while the object is being read, if the backend is remote. Any other
+   * outcome is checked afterwards.
    */
   readonly expects: readonly boolean[];
-  /** Whether the attributes of an object that exists may be parsed and written again. */
+  /** Whether the attributes of an existing object may be parsed and written again; default `false`. */
   readonly rewrites?: boolean;
-  /** Whether the entries of an object that exists will be needed. */
+  /** Whether the entries of an existing object are needed; default `false`. */
   readonly readsPermissions?: boolean;
-  /** Looks at the request once access is granted; what is wrong goes to the issues of the request. */
+  /** Reads the request once access is granted. Faults go to the issues of the request. */
   readonly check: () => T | Promise<T>;
-  /** Slow work on a request that is in order, before the list is locked; `object` may have changed when it is. */
+  /** Does slow work on a valid request before the list is locked. The object may have changed when it is. */
   readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
 }
 
-export interface BegunWrite<T> {
-  /** `undefined`: nothing is locked, and the write is to be done alone, from what was read ahead. */
-  readonly writer: Writer | undefined;
+export interface BegunWrite<T> extends WriteTarget {
   readonly state: LockedState;
-  /** The entries of the object, read with it; `undefined` where they were not asked for, or have to be again. */
+  /** The entries of an existing object of a shareable kind, if the plan has `readsPermissions`. */
   readonly permissions: ObjectPermissions | undefined;
-  /** What `check` returned. */
+  /** What `check` has returned. */
   readonly checked: T;
 }
 
 /**
- * Grants access, checks the request, and locks the list.
+ * Authorizes, checks and prepares the write, and locks the list unless the write becomes a single statement.
  *
  * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
  */
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
-  const { id, authorize, check, prepare } = plan;
+  const { authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
-  const checkingView = context.unit.readerForWrite();
-  const reader = checkingView instanceof Promise ? await checkingView : checkingView;
+  const viewing = context.unit.readerForWrite();
+  const reader = viewing instanceof Promise ? await viewing : viewing;
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
-  const isAlone = mayBeAlone(scope, plan);
-  const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
+  const isSingleStatement = mayWriteConditionally(scope, plan);
+  const ahead = await readAhead(scope, plan, reader, isSingleStatement && readsPermissions);
+  const { object, permissions, orphaned } = ahead;
   const exists = object !== undefined;
   const room = requireRoom(context, object, plan.rewrites === true ? 'rewrite' : 'show');
   if (room !== undefined) await room;
@@ -86,102 +84,92 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   requireNoIssues(scope);
   await prepare?.(checked, object);
 
-  // Whether a precondition fails on what is not there depends on the clock of the list.
-  if (isAlone && (exists || !hasPreconditions(scope))) {
+  if (isSingleStatement && !needsListTimestamp(scope, exists)) {
     const state = { timestamp: undefined, object, tombstone: undefined };
-    return { writer: undefined, state, permissions: exists ? permissions : undefined, checked };
+    return { reader, writer: undefined, state, permissions: exists ? permissions : undefined, checked };
   }
   const writer = await context.unit.writer();
-  const held = await holdAndLock(scope, writer, id, readsPermissions && exists);
-  const { state } = held;
+  const locked = await lockList(scope, writer, plan.id, { readsPermissions, existed: exists });
+  let { state } = locked;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
-  const needsClock = state.timestamp === undefined && context.request.headers['if-match'] !== undefined;
-  // A failed precondition tells the clock of the list, so a list never touched before needs one.
-  const told = needsClock ? { ...state, timestamp: await writer.storage.touch(list) } : state;
-  return { writer, state: told, permissions: held.permissions, checked };
+  if (state.timestamp === undefined && context.request.headers['if-match'] !== undefined) {
+    // A failed precondition reports the timestamp of the list, so a list without one gets it now.
+    state = { ...state, timestamp: await writer.storage.touch(list) };
+  }
+  return { reader: writer, writer, state, permissions: locked.permissions, checked };
 }
 
-interface Outlook {
+interface Ahead {
   readonly object: StoredObject | undefined;
   readonly permissions: ObjectPermissions | undefined;
-  /** What is wrong when there is nothing that the list belongs to. */
+  /** The error when the object above the list does not exist. */
   readonly orphaned: ServiceError | undefined;
 }
 
-/** What is known before anything is locked, for who has access. */
-async function lookAhead<T>(
+/** Reads what the write depends on before anything is locked, and authorizes the caller. */
+async function readAhead<T>(
   scope: Scope,
   { id, authorize, expects }: WritePlan<T>,
   reader: Reader,
   readsPermissions: boolean,
-): Promise<Outlook> {
-  const { kind, list, context } = scope;
+): Promise<Ahead> {
+  const { list, context } = scope;
   const find = (): Promise<StoredObject | undefined> | undefined =>
     id === undefined ? undefined : reader.storage.get(list, id);
   const readEntries = (): Promise<ObjectPermissions> | undefined =>
-    readsPermissions ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined;
+    readsPermissions ? readPermissions(scope, reader) : undefined;
   if (!context.unit.isRemote) {
     const [object, permissions] = readsPermissions ? await Promise.all([find(), readEntries()]) : [await find()];
     await authorize(object !== undefined, reader);
     return { object, permissions, orphaned: await findMissingParent(scope, reader) };
   }
-  // What is a way to another machine is asked for together, and complained about in order.
-  const [object, permissions, orphaned, answers] = await Promise.all([
+  // Round trips are made together, and failures reported in the usual order.
+  const [object, permissions, orphaned, outcomes] = await Promise.all([
     find(),
     readEntries(),
     findMissingParent(scope, reader),
-    Promise.all(expects.map((exists) => askAhead(authorize, exists, reader))),
+    Promise.all(expects.map((exists) => tryToAuthorize(authorize, exists, reader))),
   ]);
-  const answer = answers.find(({ exists }) => exists === (object !== undefined));
-  if (answer === undefined) await authorize(object !== undefined, reader);
-  else if (answer.refusal !== undefined) throw answer.refusal.error;
+  const outcome = outcomes.find(({ exists }) => exists === (object !== undefined));
+  if (outcome === undefined) await authorize(object !== undefined, reader);
+  else if (outcome.refusal !== undefined) throw outcome.refusal.error;
   return { object, permissions, orphaned };
 }
 
+function readPermissions({ kind, context }: Scope, reader: Reader): Promise<ObjectPermissions> {
+  return reader.permission.getObjectPermissions(kind.objectUri(context.ids));
+}
+
 /**
- * Takes the right to write the list, below an object that stays there.
+ * Locks the list and keeps the object above it from being deleted.
  *
  * @throws ServiceError missingParent
  */
-async function holdAndLock(
+async function lockList(
   scope: Scope,
   writer: Writer,
   id: string | undefined,
-  readsPermissions: boolean,
+  { readsPermissions, existed }: { readonly readsPermissions: boolean; readonly existed: boolean },
 ): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
-  const { kind, list, context } = scope;
-  const { hasOneTransaction } = context.unit;
   const [orphaned, state, permissions] = await Promise.all([
     findMissingHeldParent(scope, writer),
-    writer.storage.lock(list, id),
-    // After the lock, as calls of one transaction take effect in their order.
-    readsPermissions && hasOneTransaction
-      ? writer.permission.getObjectPermissions(kind.objectUri(context.ids))
-      : undefined,
+    writer.storage.lock(scope.list, id),
+    // Calls of one transaction take effect in their order, so this one reads under the lock.
+    readsPermissions && existed && scope.context.unit.hasOneTransaction ? readPermissions(scope, writer) : undefined,
   ]);
   if (orphaned !== undefined) throw orphaned;
-  return { state, permissions };
+  const isMissing = readsPermissions && permissions === undefined && state.object !== undefined;
+  return { state, permissions: isMissing ? await readPermissions(scope, writer) : permissions };
 }
 
-/** Whether the write can be done from what is read ahead. A failed precondition of a new object tells the list's clock. */
-function mayBeAlone(scope: Scope, { id, action }: Pick<WritePlan<unknown>, 'id' | 'action'>): boolean {
-  if (id === undefined && hasPreconditions(scope)) return false;
-  return canWriteConditionally(scope, action) && (action === 'delete' || canWriteConditionally(scope, 'create'));
-}
-
-function hasPreconditions({ context }: Scope): boolean {
-  const { headers } = context.request;
-  return headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
-}
-
-interface AccessAnswer {
+interface AccessOutcome {
   readonly exists: boolean;
   readonly refusal: { readonly error: unknown } | undefined;
 }
 
-/** The answer that may not be needed: a refusal counts only once it is known that it is about what is there. */
-async function askAhead(authorize: Authorize, exists: boolean, reader: Reader): Promise<AccessAnswer> {
+/** Returns a refusal instead of throwing it: it counts only if the object turns out to exist, or not, as assumed. */
+async function tryToAuthorize(authorize: Authorize, exists: boolean, reader: Reader): Promise<AccessOutcome> {
   try {
     await authorize(exists, reader);
     return { exists, refusal: undefined };

@@ -1,23 +1,24 @@
-// Changes to one large object take turns in this process, from the moment when they look at it until they are answered:
-// each works on what the one before it has stored, and none has to do its work again while others wait for its lock.
+// Changes of one large object take turns in this process, from reading it until the response: each works on what the one
+// before has stored, so that none repeats slow work because it has lost a race for the lock.
+import { StaleState } from './conditional-write.ts';
 import type { Context } from './context.ts';
 import type { RequestBody } from './exchange.ts';
 
-/** The last turn that was asked for, by URI of the object; settles when it ends. */
+/** The latest turn by URI of the object; settles when the turn ends. */
 const lastTurns = new Map<string, Promise<void>>();
 
-/** Requests that have had their turn given, which they keep when they are run again. */
+/** Requests that have a turn, which they keep when they run again. */
 const holders = new WeakSet<RequestBody>();
 
 /**
- * Waits for the turn of a request, which ends with the request. Entries of batches and requests that have begun to write
- * take none: they hold locks that others may wait for.
+ * Waits for the turn of a request, which ends with the request. Entries of batches, and requests that have begun to write,
+ * take no turns: they hold locks that others may wait for.
  *
- * @returns whether it had to wait
+ * @throws StaleState after a wait, since the request before has probably changed the object
  */
-export async function takeLargeTurn(uri: string, { request, unit }: Context): Promise<boolean> {
+export async function takeLargeObjectTurn(uri: string, { request, unit }: Context): Promise<void> {
   const { body } = request;
-  if (!body.isOfRequest || unit.isWriting || holders.has(body)) return false;
+  if (!body.isOfRequest || unit.isWriting || holders.has(body)) return;
   holders.add(body);
   const before = lastTurns.get(uri);
   let end = (): void => {};
@@ -29,6 +30,7 @@ export async function takeLargeTurn(uri: string, { request, unit }: Context): Pr
     if (lastTurns.get(uri) === turn) lastTurns.delete(uri);
     end();
   });
+  if (before === undefined) return;
   await before;
-  return before !== undefined;
+  throw new StaleState();
 }

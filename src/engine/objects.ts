@@ -1,8 +1,6 @@
 // Objects of every kind for code that acts for the service and not for a client: plugins and listeners. Writes take the
 // same way as those of requests, with locks, hooks and events, but nobody is asked for permission, so who calls this
 // must have asked.
-import type { ObjectPermissions } from '../contracts/permission.ts';
-import type { JsonObject } from '../base/json.ts';
 import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
@@ -12,12 +10,12 @@ import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
+import { finishDeletions } from './delete-objects.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
-import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
+import { openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { finishDeletions } from './verbs/remove.ts';
-import { writeObject, type Written } from './write-object.ts';
+import { changeObject, type ObjectChange, type Written } from './write-object.ts';
 
 /** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
 export interface Actor {
@@ -147,38 +145,11 @@ export class Objects {
   /**
    * Creates the object or replaces its attributes.
    *
-   * @param write.attributes from the object as it is under the lock, `undefined` when there is none; returning
-   *   `undefined` leaves everything as it is
-   * @param write.permissions entries after the write, from those before; absent: as they are
-   * @param write.lastModified timestamp, when it lies above that of the object; absent: a new one
-   * @param write.isVerbatim whether the attributes are stored without being checked and completed: for what has been
-   *   through that elsewhere, as with copies
-   * @param write.copiedFrom URI of the object whose attributes these are, read in this unit of work under the lock of its
-   *   list; subscribers find it in the change
    * @returns `undefined` when nothing was written
-   * @throws ServiceError missingParent; whatever the kind's hooks refuse
+   * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
    */
-  async write(
-    actor: Actor,
-    place: ObjectPlace,
-    write: {
-      readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
-      readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
-      readonly lastModified?: number | undefined;
-      readonly isVerbatim?: boolean;
-      readonly copiedFrom?: string;
-    },
-  ): Promise<Written | undefined> {
-    const scope = await this.#openScope(actor, place);
-    const id = place.ids[scope.kind.idName]!;
-    const writer = await actor.unit.writer();
-    await holdParent(scope, writer);
-    const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
-    const attributes = write.attributes(old);
-    if (attributes === undefined) return undefined;
-    const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = write;
-    const wanted = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
-    return writeObject(scope, writer, wanted);
+  async write(actor: Actor, place: ObjectPlace, change: ObjectChange): Promise<Written | undefined> {
+    return changeObject(await this.#openScope(actor, place), change);
   }
 
   /**

@@ -1,6 +1,7 @@
 // From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
 import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
+import { runVerb } from './conditional-write.ts';
 import type { OperationDescription } from './description.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
@@ -14,7 +15,6 @@ import { patchTypes } from './verbs/patch-format.ts';
 import { readObject } from './verbs/read.ts';
 import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
-import { ChangedMeanwhile } from './write-object.ts';
 import { replaceObject } from './verbs/replace.ts';
 import { warningHeader } from './warnings.ts';
 
@@ -58,7 +58,7 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
     ...(action.parameters === undefined ? {} : { parameters: action.parameters }),
     isResource: true,
     operations: {
-      [method]: { id, ...declared, handle: handler(kind, options, handle, false) },
+      [method]: { id, ...declared, handle: async (context) => handle(await openScope(kind, options, context)) },
     },
   };
 }
@@ -154,20 +154,8 @@ type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAcces
  */
 function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
   return {
-    handle: handler(kind, options, verb),
+    handle: (context) => runVerb(verb, openScope(kind, options, context, { isOnlyOperation: true })),
     requireAccess: (context) => requireGranted(rules, inOwnLists(kind, context)),
-  };
-}
-
-function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {
-  return async (context) => {
-    const scope = await openScope(kind, options, context, { isOnlyWrite });
-    try {
-      return await verb(scope);
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
-      return verb({ ...scope, isOnlyWrite: false });
-    }
   };
 }
 

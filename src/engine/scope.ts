@@ -54,8 +54,8 @@ export interface Scope {
   readonly list: ListKey;
   /** Whether the service itself writes, and not a client. */
   readonly isByService?: boolean;
-  /** Whether the request does nothing beside what it asks of this object. */
-  readonly isOnlyWrite?: boolean;
+  /** Whether the request consists of this operation alone, so that its write may commit by itself; default `false`. */
+  readonly isOnlyOperation?: boolean;
 }
 
 /**
@@ -66,16 +66,16 @@ export async function openScope(
   kind: CompiledKind,
   options: EngineOptions,
   given: Context,
-  more: Pick<Scope, 'isByService' | 'isOnlyWrite'> = {},
+  more: Pick<Scope, 'isByService' | 'isOnlyOperation'> = {},
 ): Promise<Scope> {
   const context = inOwnLists(kind, given);
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
-  const { isByService = false, isOnlyWrite = false } = more;
+  const { isByService = false, isOnlyOperation = false } = more;
   if (caller.memberOf === undefined || kind.rules.writeList.principals.size === 0)
-    return { kind, options, context, list, isByService, isOnlyWrite };
+    return { kind, options, context, list, isByService, isOnlyOperation };
   const completed = { ...context, caller: await completeCaller(caller) };
-  return { kind, options, context: completed, list, isByService, isOnlyWrite };
+  return { kind, options, context: completed, list, isByService, isOnlyOperation };
 }
 
 /** Returns the context with the owners of the lists in its path, where lists of the kind belong to callers. */

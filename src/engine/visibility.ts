@@ -1,6 +1,7 @@
 // Objects that not everybody sees alike, and those that belong to a principal by their id, as accounts do: who counts as
 // administrator, whose ids may be chosen, and what is shown to whom.
 import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { LockedState } from '../contracts/storage.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ObjectId } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
@@ -11,6 +12,11 @@ import { idsWith, type Scope } from './scope.ts';
 /** The caller as one who looks at objects of the kind, or writes them. */
 export function viewerOf({ kind, context: { caller } }: Scope): Viewer {
   return { caller, isAdministrator: isNamedBySettings(kind.rules.writeList, caller) };
+}
+
+/** The state with the object as the caller may see it, for reporting why a precondition fails. */
+export function presentState(scope: Scope, state: LockedState): LockedState {
+  return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
 }
 
 /** The object as the caller may see it. */
@@ -29,6 +35,11 @@ export async function isWriterByGroup(scope: Scope, id: ObjectId): Promise<boole
   if (caller.memberOf === undefined) return false;
   const entry = { objectId: kind.objectUri(idsWith(scope, id)), permission: 'write' };
   return unit.reader.permission.checkPermission([], [entry], caller.memberOf);
+}
+
+/** Asks `isWriterByGroup` together with other reads if the backend is remote; `undefined`: `visiblePermissions` asks if need be. */
+export function askGroupAccessAhead(scope: Scope, id: ObjectId): Promise<boolean> | undefined {
+  return scope.kind.isShareable && scope.context.unit.isRemote ? isWriterByGroup(scope, id) : undefined;
 }
 
 /**

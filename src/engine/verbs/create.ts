@@ -8,14 +8,14 @@ import { readEnvelope, required } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../visibility.ts';
+import { presentState, requireOwnId } from '../visibility.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { idsWith, type Scope } from '../scope.ts';
 import { refusedId } from '../refused-id.ts';
 import { warnOfEmptyBody } from '../warnings.ts';
 import { beginWrite, byRule } from '../begin-write.ts';
-import { checkData, prepareWrite, presentState, writeObject } from '../write-object.ts';
+import { checkData, prepareWrite, writeObject } from '../write-object.ts';
 
 /** Creates an object, or answers with the one that has the posted id. */
 export async function createObject(scope: Scope): Promise<ServiceResponse> {
@@ -44,17 +44,17 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     prepare: (attributes, old) =>
       old === undefined ? prepareWrite(scope, { id, old, attributes }, request.body.isLarge) : undefined,
   });
-  const { writer, state, checked: attributes } = begun;
+  const { state, checked: attributes } = begun;
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
-    const { permission } = writer ?? context.unit.reader;
+    const { permission } = begun.reader;
     const permissions = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(ids)) : {};
     await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);
   }
-  const written = await writeObject(scope, writer, {
+  const written = await writeObject(scope, begun, {
     id,
-    isFresh: sentId === undefined && kind.ids.isUnique,
+    isIdGenerated: sentId === undefined,
     old: undefined,
     clock: state.timestamp,
     attributes,

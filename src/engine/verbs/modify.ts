@@ -13,9 +13,9 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
 import { beginWrite, forChange } from '../begin-write.ts';
-import { takeLargeTurn } from '../large-object-turns.ts';
+import { takeLargeObjectTurn } from '../large-object-turns.ts';
 import { parsePatch, type Patch, type Patched } from './patch-format.ts';
-import { ChangedMeanwhile, checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
+import { checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
 
 type Behavior = 'full' | 'light' | 'diff';
 
@@ -40,19 +40,17 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
       if (object !== undefined) ahead = await modifyAhead(scope, patch, object);
     },
   });
-  const { writer, state, checked: patch } = begun;
+  const { state, checked: patch } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
   const shown = presentObject(scope, old);
   requireMatch(preconditions, old.lastModified, shown);
 
-  const { permission } = writer ?? context.unit.reader;
-  const stored =
-    begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {});
+  const stored = begun.permissions ?? {};
   const isAsAhead = ahead !== undefined && isSameObject(ahead.old, old) && isSamePermissions(ahead.stored, stored);
   const modifying = isAsAhead ? ahead! : runFromNow(modify(scope, patch, old, stored), 'urgent');
   const { patched, attributes } = modifying instanceof Promise ? await modifying : modifying;
-  const { object, permissions } = await writeObject(scope, writer, {
+  const { object, permissions } = await writeObject(scope, begun, {
     id,
     old,
     stored,
@@ -91,15 +89,14 @@ function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPe
  * Applies a patch before the list is locked, where that takes long. What is wrong with it is reported when it is applied
  * under the lock.
  *
- * @throws ChangedMeanwhile when another request has just changed the object
+ * @throws StaleState when another request has just changed the large object
  */
 async function modifyAhead(scope: Scope, patch: Patch, old: StoredObject): Promise<Modified | undefined> {
   const { kind, context } = scope;
   const isLarge = old.isLarge || context.request.body.isLarge;
   if (kind.declaration.prepareWrite === undefined && !isLarge) return undefined;
   const uri = kind.objectUri(context.ids);
-  // The one before it has changed the object.
-  if (isLarge && (await takeLargeTurn(uri, context))) throw new ChangedMeanwhile();
+  if (isLarge) await takeLargeObjectTurn(uri, context);
   const { permission } = context.unit.reader;
   const stored = kind.isShareable ? await permission.getObjectPermissions(uri) : {};
   try {

@@ -7,7 +7,7 @@ import { requireAllowed } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
-import { isWriterByGroup, presentObject } from '../visibility.ts';
+import { askGroupAccessAhead, presentObject } from '../visibility.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 import { requireRoom } from '../stored-work.ts';
@@ -24,7 +24,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
-    kind.isShareable && context.unit.isRemote ? isWriterByGroup(scope, id) : undefined,
+    askGroupAccessAhead(scope, id),
   ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);

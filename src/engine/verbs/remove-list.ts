@@ -5,6 +5,7 @@ import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
+import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
@@ -15,7 +16,6 @@ import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
-import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
 export async function removeList(scope: Scope): Promise<ServiceResponse> {

@@ -4,22 +4,16 @@ import { runFromNow, type Steps } from '../../base/steps.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed } from '../access.ts';
+import { lockedTimestamp } from '../conditional-write.ts';
 import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../visibility.ts';
+import { presentState, requireOwnId } from '../visibility.ts';
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from '../begin-write.ts';
-import {
-  ChangedMeanwhile,
-  checkData,
-  prepareWrite,
-  presentState,
-  requireSameId,
-  writeObject,
-} from '../write-object.ts';
+import { checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
@@ -38,7 +32,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     kept = { text: old.text, attributes: await runFromNow(old.read(), 'normal') };
     await prepareWrite(scope, { id, old, attributes: kept.attributes }, true);
   };
-  const { writer, state, permissions, checked } = await beginWrite(scope, {
+  const begun = await beginWrite(scope, {
     id,
     action: 'update',
     authorize: choose,
@@ -53,26 +47,25 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
       return prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }, context.request.body.isLarge);
     },
   });
+  const { reader, state, checked } = begun;
   const { envelope, data } = checked;
   if (state.object === undefined) requireComplete(checked);
   if (
     state.object !== undefined &&
     createsOnly &&
-    !(await isAllowed(kind.rules.read, context.caller, writer ?? context.unit.reader, context.ids))
+    !(await isAllowed(kind.rules.read, context.caller, reader, context.ids))
   ) {
-    // What is told is the clock of the list, which is not known to a write that is to be done alone.
-    if (writer === undefined) throw new ChangedMeanwhile();
-    throw preconditionFailed(state.timestamp);
+    throw preconditionFailed(lockedTimestamp(begun));
   }
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, presentState(scope, state), state.tombstone?.lastModified);
   requireSameId(data.id, id);
 
   const old = state.object;
-  const written = await writeObject(scope, writer, {
+  const written = await writeObject(scope, begun, {
     id,
     old,
-    stored: permissions,
+    stored: begun.permissions,
     clock: state.timestamp,
     attributes: kept !== undefined && kept.text === old?.text ? kept.attributes : chooseAttributes(checked, old),
     sentTimestamp: data.lastModified,

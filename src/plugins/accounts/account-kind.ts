@@ -111,7 +111,6 @@ async function complete(write: PendingWrite, { hashes, validation }: AccountKind
       ? getKey(write.old.attributes, 'password')
       : await hashes.take(write.unit, password ?? '');
   setKey(completed, 'password', hash ?? '');
-  if (validation?.isOwnWrite(write.attributes) === true) return completed;
   const validated = settledValidation(write, validation !== undefined);
   if (validated !== undefined) setKey(completed, 'validated', validated);
   if (write.old === undefined && validated === false) await validation?.begin(write, completed);

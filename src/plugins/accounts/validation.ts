@@ -17,7 +17,7 @@ import type { ResourceAction } from '../../engine/resource-action.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
-import { writeObject } from '../../engine/write-object.ts';
+import { changeObject } from '../../engine/write-object.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
@@ -41,8 +41,6 @@ const anHour = 3600;
 
 export class Validation {
   readonly #options: ValidationOptions;
-  /** Attributes written by the activation itself, which nobody else may write. */
-  readonly #own = new WeakSet<JsonObject>();
 
   constructor(options: ValidationOptions) {
     this.#options = options;
@@ -52,10 +50,6 @@ export class Validation {
   requireAddress({ action, id }: Pick<PendingWrite, 'action' | 'id'>): void {
     if (action !== 'create' || this.#options.addressForm.test(id)) return;
     throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
-  }
-
-  isOwnWrite(attributes: JsonObject): boolean {
-    return this.#own.has(attributes);
   }
 
   /** Sends the key of a new account, once the account is known to be there. */
@@ -91,20 +85,20 @@ export class Validation {
   }
 
   async #validate(scope: Scope): Promise<ServiceResponse> {
-    const { context, list } = scope;
+    const { context } = scope;
     const { unit } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
     const taken = await this.#options.activation.take(id, context.parameters['key']!);
     if (taken === undefined) throw wrongKey();
     unit.onAbandon(taken.giveBack);
-    const writer = await unit.writer();
-    const { object: old, timestamp } = await writer.storage.lock(list, id);
-    if (old === undefined) throw wrongKey();
-    const attributes: JsonObject = { ...old.attributes, validated: true };
-    this.#own.add(attributes);
-    const write = { id, old, clock: timestamp, attributes, sentTimestamp: undefined };
-    const { object } = await writeObject(scope, writer, { ...write, permissions: (stored) => stored });
+    const written = await changeObject(scope, {
+      attributes: (account) => (account === undefined ? undefined : { ...account.attributes, validated: true }),
+      // The attributes are those that were stored, with the password hashed.
+      isVerbatim: true,
+    });
+    if (written === undefined) throw wrongKey();
+    const { object } = written;
     unit.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
     const body = formatEntry(presentObject(scope, object));
     return { status: 200, headers: timestampHeaders(object.lastModified), body };
