@@ -145,11 +145,16 @@ export class Objects {
   /**
    * Creates the object or replaces its attributes.
    *
+   * @param change.isByService as in `Change`; default `true`
    * @returns `undefined` when nothing was written
    * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
    */
-  async write(actor: Actor, place: ObjectPlace, change: ObjectChange): Promise<Written | undefined> {
-    return changeObject(await this.#openScope(actor, place), change);
+  async write(
+    actor: Actor,
+    place: ObjectPlace,
+    change: ObjectChange & { readonly isByService?: boolean },
+  ): Promise<Written | undefined> {
+    return changeObject(await this.#openScope(actor, place, change.isByService), change);
   }
 
   /**
@@ -171,7 +176,7 @@ export class Objects {
   }
 
   /** As if a request had come for the object, but one that asks for nothing. */
-  #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace): Promise<Scope> {
+  #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace, isByService = true): Promise<Scope> {
     const found = this.kind(kind);
     const ids = withOwners(found.owned, given, caller);
     if (!haveOwners(found.owned, ids)) {
@@ -192,6 +197,6 @@ export class Objects {
     };
     // Nobody becomes writer of what the service itself writes.
     const options = { ...this.#options, explicitPermissions: false };
-    return openScope(found, options, context, { isByService: true });
+    return openScope(found, options, context, { isByService });
   }
 }
