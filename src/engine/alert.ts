@@ -1,6 +1,6 @@
-// The `Alert` header, by which the service warns clients of what is going away.
+// The `Alert` header, which warns clients of features that will be removed.
 
-/** JSON on one line, visible ASCII only. */
+/** Returns the header value: JSON on one line in visible ASCII. */
 export function formatAlert(code: 'soft-eol' | 'hard-eol', message: string, url: string): string {
   return JSON.stringify({ code, message, url }).replaceAll(
     /[^\x20-\x7e]/g,

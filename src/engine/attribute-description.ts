@@ -1,15 +1,15 @@
-// The JSON Schema that a kind declares for its attributes, made fit to stand inside of another document.
+// The JSON Schema that a kind declares for its attributes, in a form that can be embedded in another document.
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { dialectOf } from '../core/schema/dialect.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 
-/** Keywords that have another meaning, or another place, in a description. */
+/** Keywords with another meaning or place in a description. */
 const ownKeywords: ReadonlySet<string> = new Set(['$schema', '$comment', 'definitions', '$defs']);
 
-/** Keywords by which a schema depends on where it stands. */
+/** Keywords that make a schema depend on its location. */
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef', '$id', '$anchor']);
 
-/** Returns the schema; an empty one for a kind without a schema, or with one that means something else elsewhere. */
+/** Returns the schema; an empty one for a kind without a schema, or whose schema cannot be embedded. */
 export function declaredAttributes({ attributes, declaration }: CompiledKind): JsonObject {
   const schema = attributes?.schema ?? declaration.describesAttributes ?? {};
   const isOld = dialectOf(schema) <= 4;

@@ -1,5 +1,5 @@
-// What the endpoints of a kind declare for descriptions of the API: schemas of its objects, and of the bodies and
-// responses of each method. Everything follows from the declaration of the kind.
+// API descriptions of the endpoints of a kind: schemas of its objects, and of the bodies and responses of each method.
+// Everything is derived from the declaration of the kind.
 import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
 import { declaredAttributes } from './attribute-description.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -32,7 +32,7 @@ const lastModified: JsonObject = {
 
 const principals: JsonObject = { type: 'array', items: { type: 'string' } };
 
-/** Schemas that kinds have in common, by name. */
+/** Schemas that all kinds share, by name. */
 const commonSchemas: Readonly<Record<string, JsonObject>> = {
   Tombstone: {
     type: 'object',
@@ -66,7 +66,7 @@ const commonSchemas: Readonly<Record<string, JsonObject>> = {
   },
 };
 
-/** Names that a kind cannot take for its schemas. */
+/** Schema names that are not available to kinds. */
 const takenNames: ReadonlySet<string> = new Set([...Object.keys(commonSchemas), 'Error']);
 
 /** Describes every method of both endpoints of a kind. */
@@ -225,7 +225,7 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
   });
   const granted = namedSchema(`${name}Permissions`);
   return {
-    // Attributes that are required of writes may be absent here: older objects lack them, and `_fields` leaves them out.
+    // Attributes that writes require may be absent in responses: older objects lack them, and `_fields` leaves them out.
     [name]: {
       type: 'object',
       properties: shown,
@@ -245,7 +245,7 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
       additionalProperties: false,
     },
     [`${name}Patch`]: {
-      // Null removes an attribute, so the types of attributes do not hold here.
+      // Null removes an attribute, so the types of attributes do not apply.
       ...envelope(
         { type: 'object', additionalProperties: true },
         permissionsOf({ ...principals, type: ['array', 'null'] }),

@@ -1,5 +1,5 @@
-// Stands in where no permission backend is configured: nothing is granted to anybody and nothing is kept. Only user
-// resources work then, since they never ask.
+// The permission backend when none is configured: it grants and stores nothing. Then only user resources work, because
+// they check no entries.
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { Database } from '../contracts/database.ts';
 
@@ -35,7 +35,7 @@ const writer: PermissionWriter = {
   flush: nothing,
 };
 
-/** A permission backend that keeps nothing, as part of the given database so that it opens no transaction of its own. */
+/** Creates a permission backend that stores nothing. It belongs to the given database, so it opens no own transaction. */
 export function noPermissionBackend(database: Database): PermissionBackend {
   return { database, reader, writer: () => writer };
 }

@@ -1,6 +1,5 @@
-// Objects of every kind for code that acts for the service and not for a client: plugins and listeners. Writes take the
-// same way as those of requests, with locks, hooks and events, but nobody is asked for permission, so who calls this
-// must have asked.
+// Objects of every kind for code that acts for the service: plugins and listeners. Writes take the same way as those of
+// requests, with locks, hooks and events. Permissions are not checked: the calling code has to check them.
 import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
@@ -17,14 +16,14 @@ import { openScope, type EngineOptions, type Scope } from './scope.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { changeObject, type ObjectChange, type Written } from './write-object.ts';
 
-/** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
+/** The unit of work, the caller that changes are attributed to, and the request that the work belongs to. */
 export interface Actor {
   readonly unit: UnitOfWork;
   readonly caller: Caller;
   readonly request: ServiceRequest;
 }
 
-/** One object by its kind and the ids in its URI, its own included. */
+/** One object by its kind and the ids in its URI, including its own. */
 export interface ObjectPlace {
   readonly kind: string;
   readonly ids: PathIds;
@@ -33,7 +32,7 @@ export interface ObjectPlace {
 export class Objects {
   readonly #kinds: ReadonlyMap<string, CompiledKind>;
   readonly #options: EngineOptions;
-  /** Made when it is first used, for the kinds come later than this. */
+  /** Created on first use, because the kinds are added after the constructor has run. */
   #parseUri: ReturnType<typeof createUriParser> | undefined;
 
   constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
@@ -41,7 +40,11 @@ export class Objects {
     this.#options = options;
   }
 
-  /** @throws Error for a kind that the service does not have */
+  /**
+   * Returns a kind by its name.
+   *
+   * @throws Error for a kind that the service does not have
+   */
   kind(name: string): CompiledKind {
     const kind = this.#kinds.get(name);
     if (kind === undefined) throw new Error(`There is no resource kind ${name}.`);
@@ -54,7 +57,7 @@ export class Objects {
   }
 
   /**
-   * Returns the place with ids that come from elsewhere than a path: settings, bodies, the ids of other objects.
+   * Returns the place for ids that do not come from a path: from settings, bodies or other ids.
    *
    * @throws ServiceError invalidParameters when a kind does not accept its id
    */
@@ -89,7 +92,7 @@ export class Objects {
     return address === undefined ? undefined : this.findPlace(address.kind, address.ids);
   }
 
-  /** Whether the text has the form of a group's URI, with ids that no group can have: a principal that nobody ever is. */
+  /** Returns whether a principal has the form of a group URI with ids that no group can have. */
   isImpossibleGroup(principal: string): boolean {
     if (!principal.startsWith('/')) return false;
     const address = this.#parse(principal);
@@ -103,15 +106,15 @@ export class Objects {
     return this.#parseUri(uri);
   }
 
-  /** URI of the object. Where lists belong to callers, the place has to name the owner, as places of changes do. */
+  /** Returns the URI of the object. In owned lists the place has to name the owner, as places of changes do. */
   uri({ kind, ids }: ObjectPlace): string {
     return this.kind(kind).objectUri(ids);
   }
 
   /**
-   * Whether the caller may do something to an object: the check that every endpoint makes.
+   * Returns whether the caller has a permission on an object, by the check that every endpoint makes.
    *
-   * @param permission one that the kind declares, or a plugin has added to it
+   * @param permission name that the kind declares or a plugin has added to it
    */
   isAllowed(
     { unit, caller }: Pick<Context, 'unit' | 'caller'>,
@@ -123,7 +126,11 @@ export class Objects {
     return isAllowed(kind.rule(permission), caller, unit.reader, ids);
   }
 
-  /** @throws ServiceError missingAuthToken, forbidden */
+  /**
+   * Requires the caller to have a permission on an object.
+   *
+   * @throws ServiceError missingAuthToken, forbidden
+   */
   async requireAllowed(
     context: Pick<Context, 'unit' | 'caller'>,
     place: ObjectPlace,
@@ -132,7 +139,7 @@ export class Objects {
     if (!(await this.isAllowed(context, place, permission))) throw refusal(context.caller);
   }
 
-  /** The live object, or `undefined`. */
+  /** Returns the live object, or `undefined`. */
   find(
     { unit, caller }: Pick<Context, 'unit' | 'caller'>,
     { kind, ids }: ObjectPlace,
@@ -158,7 +165,7 @@ export class Objects {
   }
 
   /**
-   * Deletes the object and what belongs to it; `undefined` when there is none.
+   * Deletes the object and what belongs to it; returns `undefined` when it does not exist.
    *
    * @param options.lastModified timestamp of the tombstone; absent: a new one
    */
@@ -175,7 +182,7 @@ export class Objects {
     return deletion;
   }
 
-  /** As if a request had come for the object, but one that asks for nothing. */
+  /** Opens the scope of a request for the object without parameters and headers. */
   #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace, isByService = true): Promise<Scope> {
     const found = this.kind(kind);
     const ids = withOwners(found.owned, given, caller);
@@ -195,7 +202,7 @@ export class Objects {
       dispatch: () => Promise.reject(new Error('A write by the service dispatches no requests.')),
       authenticate: () => Promise.resolve(),
     };
-    // Nobody becomes writer of what the service itself writes.
+    // Writes by the service add no principal to the `write` entry.
     const options = { ...this.#options, explicitPermissions: false };
     return openScope(found, options, context, { isByService });
   }

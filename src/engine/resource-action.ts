@@ -1,4 +1,4 @@
-// Something that can be done with an object beside the verbs, at an address below the object's.
+// An operation on an object besides the verbs, at an address below that of the object.
 import type { Endpoint, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { Scope } from './scope.ts';
@@ -8,15 +8,15 @@ export interface ResourceAction {
   readonly kind: string;
   /** Unique operation id, `validate_account`. */
   readonly id: string;
-  /** Below the address of the object, `/validate/{key}`. */
+  /** Path below the address of the object, such as `/validate/{key}`. */
   readonly path: string;
-  /** Rules of what stands in braces in it. */
+  /** Rules of the parts in braces. */
   readonly parameters?: Endpoint['parameters'];
   readonly method: 'POST';
-  /** Media types of bodies it takes; absent: the body is ignored. */
+  /** Accepted media types of the body; absent: the body is ignored. */
   readonly consumes?: readonly string[];
   /** Describes parameters, body and responses. */
   readonly describe?: Operation['describe'];
-  /** Called without any check: who may do it is for the action to decide. */
+  /** Handles the request. The action itself checks access. */
   readonly handle: (scope: Scope) => Promise<ServiceResponse>;
 }

@@ -1,4 +1,4 @@
-// From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
+// Endpoints of compiled kinds: the list and the object of each kind, and its actions.
 import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
 import { runVerb } from './conditional-write.ts';
@@ -27,8 +27,7 @@ const followed = ['Next-Page', 'Resync'];
 const totals = ['Total-Objects', 'Total-Records'];
 
 /**
- * Both endpoints of every kind, or the one that it has, and its actions. Methods switched off by settings are left out as
- * if they did not exist.
+ * Creates the endpoints of all kinds and their actions. Methods that settings disable are left out.
  */
 export function resourceEndpoints(
   kinds: Iterable<CompiledKind>,
@@ -148,9 +147,9 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
 type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAccess'>>;
 
 /**
- * The verb, and the access that is required where the path holds an id that is not acceptable.
+ * Returns the handler of a verb, and the access check for paths with an id that is not acceptable.
  *
- * @param rules any of which grants it
+ * @param rules any of which grants access in that check
  */
 function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
   return {
@@ -159,7 +158,7 @@ function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: r
   };
 }
 
-/** Returns the endpoint with a description for each of its methods, made when the API is described for the first time. */
+/** Returns the endpoint with a description of each method, created when the API is first described. */
 function describedEndpoint(
   endpoint: Endpoint,
   describe: () => Readonly<Partial<Record<string, OperationDescription>>>,

@@ -1,12 +1,12 @@
-// From what a verb has done to the event that tells of it.
+// Creates events from the changes and reads of verbs.
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from './event.ts';
 import type { Scope } from '../scope.ts';
 
 /**
- * Queues the event of changes to one list, all with the same action.
+ * Queues the event of changes to one list, all with the same action, if a subscriber wants it.
  *
- * @param clock of the list before the changes, as far as known
+ * @param clock timestamp of the list before the changes, if known
  */
 export function announceChanges(scope: Scope, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
@@ -19,7 +19,7 @@ export function announceChanges(scope: Scope, clock: number | undefined, changes
   context.unit.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
 }
 
-/** Queues the event of a read, for those who want to know; mostly nobody does, and nothing has to be put together. */
+/** Queues the event of a read, if a subscriber wants it; returns `undefined` otherwise. */
 export function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> | undefined {
   return scope.context.unit.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }

@@ -1,13 +1,13 @@
-// The events of one unit of work: collected while requests are handled, merged, and fired at its end.
+// The events of one unit of work: collected while requests are handled, merged, and delivered at its end.
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { EventRecorder, UnitOfWork } from '../unit-of-work.ts';
 import type { After, EventScope, Inside, Subscribers } from './subscriber.ts';
 
-/** What subscribers do may cause events, whose subscribers cause events; further down it is taken for an endless loop. */
+/** Maximum depth of events that subscribers cause in turn; deeper ones are taken for an endless loop. */
 const maxLevels = 10;
 
-/** An event that may still be merged with others. */
+/** An event that later ones may be merged into. */
 interface Pending {
   readonly event: ResourceEvent;
   readonly changes: Change[];
@@ -39,20 +39,15 @@ export class EventQueue implements EventRecorder {
     return this.#pending.size > 0 || this.#flushes.length > 0 || this.#named.length > 0;
   }
 
-  /**
-   * The events whose subscribers are being called, in their order: those of the request, or of what subscribers to these
-   * did. Who wants to know what else a request has done finds it here.
-   */
   get current(): readonly ResourceEvent[] {
     return this.#current;
   }
 
-  /** Changes, in order, of which those have not heard yet who want to hear of all of them together. */
+  /** Changes in order, for subscribers to `RequestChanged` that were not called yet. */
   get changes(): readonly Change[] {
     return this.#changes;
   }
 
-  /** Adds an event, or its objects to the one of the same list and action. */
   add(event: ChangeEvent | ReadEvent): void {
     const key = JSON.stringify([event.kind, event.list.parent, event.action]);
     let pending = this.#pending.get(key);
@@ -70,43 +65,37 @@ export class EventQueue implements EventRecorder {
     }
   }
 
-  /** Adds an object that the service has copied, where a subscriber wants to hear of it. */
   addCopy(change: Change): void {
     if (this.#subscribers.wantsCopies(change.kind)) this.#copies.push(change);
   }
 
-  /** To be called before everything is deleted, for those who need to know what there was. */
   beforeFlush(event: FlushEvent): Promise<void> {
     return this.#subscribers.beforeFlush(event, this.#unit);
   }
 
-  /** Adds the event that everything was deleted; what was changed before is not there any more. */
   addFlush(event: FlushEvent): void {
     this.#flushes.push(event);
     this.#changes = [];
     this.#copies = [];
   }
 
-  /** To be called when an object has been deleted, while what lies below it is still there. */
   beforeCascade(change: Change): Promise<void> {
     return this.#subscribers.beforeCascade(change, this.#unit);
   }
 
-  /** Whether anybody listens to events of this name. */
   wantsNamed(name: string): boolean {
     return this.#subscribers.wantsNamed(name);
   }
 
-  /** Adds an event with a name of a plugin's own. */
   addNamed(event: NamedEvent): void {
     this.#named.push(event);
   }
 
   /**
-   * Calls the subscribers inside the unit of work, in the order of events and of registration. What they do may add
-   * events, which come after all the present ones. Those who want to hear of everything together come last.
+   * Calls the subscribers inside the unit of work, in the order of events and of registration. Events that they cause come
+   * after all present ones. Subscribers to copies and to `RequestChanged` come last.
    *
-   * @throws whatever a subscriber throws; nothing of the unit of work may be kept then
+   * @throws whatever a subscriber throws; then nothing of the unit of work may be kept
    */
   async fire(scope: EventScope): Promise<void> {
     for (let level = 0; !this.isEmpty || this.#changes.length > 0; level++) {
@@ -135,7 +124,7 @@ export class EventQueue implements EventRecorder {
     }
   }
 
-  /** Those to be called once everything fired is committed. */
+  /** Returns the subscribers to call after the commit of everything delivered, and forgets them. */
   takeAfter(): readonly After[] {
     return [
       ...this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event)),

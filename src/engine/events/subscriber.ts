@@ -1,23 +1,23 @@
-// Who wants to hear of which events, and the table of them that is made once at start.
+// Subscribers to events, and the table that finds the subscribers of an event.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-/** What a subscriber inside the unit of work may do beside looking. */
+/** What a subscriber inside the unit of work may use besides the event. */
 export interface EventScope {
-  /** Its writes are kept or undone together with what the event is about, and may cause further events. */
+  /** Its writes are committed or undone together with the event, and may cause further events. */
   readonly unit: UnitOfWork;
-  /** The answer to the outer request; another one may be put in its place. */
+  /** The response to the outer request, which a subscriber may replace. */
   response: ServiceResponse;
 }
 
 interface Filters {
-  /** What logs and metrics call it. */
+  /** Name in logs and metrics. */
   readonly name: string;
-  /** Absent: all that the event can have. */
+  /** Absent: all actions that the event can have. */
   readonly actions?: readonly Action[];
-  /** Names of kinds, `record`; absent: all. */
+  /** Names of kinds, such as `record`; absent: all. */
   readonly kinds?: readonly string[];
 }
 
@@ -29,8 +29,8 @@ interface ChangeSubscriber extends Filters {
 
 interface RequestSubscriber extends Filters {
   /**
-   * Called inside the transaction, once, when all events of the request have been told: with everything that it changed,
-   * in the order in which it happened, whatever the list. For those who sum up, and write once.
+   * Called inside the transaction after all events of the request, once, with all of its changes in order, in any list. For
+   * subscribers that write a summary once.
    */
   readonly on: 'RequestChanged';
   readonly handle: (changes: readonly Change[], scope: EventScope) => void | Promise<void>;
@@ -39,19 +39,19 @@ interface RequestSubscriber extends Filters {
 interface CopySubscriber {
   readonly name: string;
   /**
-   * Called inside the transaction with an object that the service has copied (`Change.copiedFrom`), when all events of the
-   * request have been told. The object may have been changed or deleted since.
+   * Called inside the transaction, after all events of the request, with an object that the service has copied
+   * (`Change.copiedFrom`). The object may have been changed or deleted since.
    */
   readonly on: 'ObjectCopied';
-  /** Names of kinds, `record`. */
+  /** Names of kinds, such as `record`. */
   readonly kinds: readonly string[];
   readonly handle: (change: Change, scope: EventScope) => void | Promise<void>;
 }
 
 interface DeletionSubscriber extends Filters {
   /**
-   * Called inside the transaction when an object has just been deleted, while what lies below it is still there. The same
-   * change comes again with the events. Throwing undoes the whole request.
+   * Called inside the transaction with a deleted object while the objects below it still exist. The events contain the same
+   * change later. Throwing undoes the whole request.
    */
   readonly on: 'ResourceDeleting';
   readonly handle: (change: Change, unit: UnitOfWork) => void | Promise<void>;
@@ -63,7 +63,7 @@ interface ReadSubscriber extends Filters {
 }
 
 interface AfterChangeSubscriber extends Filters {
-  /** Called when the change is known to be committed. Errors are logged and change nothing. */
+  /** Called after the commit. Errors are logged and have no other effect. */
   readonly on: 'AfterResourceChanged';
   readonly handle: (event: ChangeEvent) => void | Promise<void>;
 }
@@ -90,7 +90,7 @@ interface NamedSubscriber {
 
 interface AfterNamedSubscriber {
   readonly name: string;
-  /** Called when what the event tells of is known to be committed. Errors are logged and change nothing. */
+  /** Called after the commit. Errors are logged and have no other effect. */
   readonly on: 'AfterNamedEvent';
   readonly events?: readonly string[];
   readonly handle: (event: NamedEvent) => void | Promise<void>;
@@ -98,7 +98,7 @@ interface AfterNamedSubscriber {
 
 interface BeforeFlushSubscriber {
   readonly name: string;
-  /** Called while everything is still there. */
+  /** Called before everything is deleted. */
   readonly on: 'BeforeServerFlushed';
   readonly handle: (event: FlushEvent, unit: UnitOfWork) => void | Promise<void>;
 }
@@ -116,18 +116,19 @@ export type Subscriber =
   | AfterNamedSubscriber
   | BeforeFlushSubscriber;
 
-/** Those who hear of changes and reads. */
+/** Subscribers to changes and reads. */
 type ResourceSubscriber = Exclude<
   Subscriber,
   FlushSubscriber | BeforeFlushSubscriber | CopySubscriber | NamedSubscriber | AfterNamedSubscriber
 >;
 
-/** A subscriber that has been found to want one event, whatever its kind. */
+/** A call of a subscriber with one event, inside the transaction. */
 export interface Inside {
   readonly name: string;
   readonly handle: (scope: EventScope) => void | Promise<void>;
 }
 
+/** A call of a subscriber with one event, after the commit. */
 export interface After {
   readonly name: string;
   readonly handle: () => void | Promise<void>;
@@ -137,7 +138,7 @@ export class Subscribers {
   static readonly none: Subscribers = new Subscribers([]);
 
   readonly #all: readonly Subscriber[];
-  /** For each action the kinds that somebody wants to hear of, or all of them. */
+  /** For each action, the kinds that any subscriber wants, or `all`. */
   readonly #wanted: ReadonlyMap<Action, ReadonlySet<string> | 'all'>;
 
   constructor(all: readonly Subscriber[]) {
@@ -145,13 +146,13 @@ export class Subscribers {
     this.#wanted = new Map(allActions.map((action) => [action, wantedKinds(all, action)]));
   }
 
-  /** Whether anybody listens; asked on the way of every request, so that others need not pay for events. */
+  /** Returns whether any subscriber wants an event. Every request calls it, and creates no event without subscribers. */
   wants(kind: string, action: Action): boolean {
     const kinds = this.#wanted.get(action)!;
     return kinds === 'all' || kinds.has(kind);
   }
 
-  /** Those to be called before the commit, in the order of registration. */
+  /** Returns the calls before the commit, in the order of registration. */
   inside(event: ResourceEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber): Inside[] => {
       if (!isWantedBy(subscriber, event.kind, event.action)) return [];
@@ -166,12 +167,12 @@ export class Subscribers {
     });
   }
 
-  /** Whether anybody wants to hear of everything at the end of the request, this included. */
+  /** Returns whether a subscriber to `RequestChanged` wants such changes. */
   collects(kind: string, action: Action): boolean {
     return this.#all.some((subscriber) => subscriber.on === 'RequestChanged' && isWantedBy(subscriber, kind, action));
   }
 
-  /** Those to be called, before the commit, with everything that was changed. */
+  /** Returns the calls before the commit with all changes. */
   atEnd(changes: readonly Change[]): readonly Inside[] {
     return this.#all.flatMap((subscriber): Inside[] => {
       if (subscriber.on !== 'RequestChanged') return [];
@@ -181,12 +182,12 @@ export class Subscribers {
     });
   }
 
-  /** Whether a subscriber wants to hear of copied objects of a kind. */
+  /** Returns whether a subscriber wants copied objects of a kind. */
   wantsCopies(kind: string): boolean {
     return this.#all.some((subscriber) => subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(kind));
   }
 
-  /** Those to be called, before the commit, with an object that the service has copied. */
+  /** Returns the calls before the commit with an object that the service has copied. */
   onCopy(change: Change): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
       subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(change.kind)
@@ -195,7 +196,7 @@ export class Subscribers {
     );
   }
 
-  /** Tells of a deletion before what lies below the object is gone. */
+  /** Calls the subscribers to a deletion before the objects below are deleted. */
   async beforeCascade(change: Change, unit: UnitOfWork): Promise<void> {
     for (const subscriber of this.#all) {
       if (subscriber.on !== 'ResourceDeleting' || !isWantedBy(subscriber, change.kind, change.action)) continue;
@@ -203,7 +204,7 @@ export class Subscribers {
     }
   }
 
-  /** Those to be called after the commit. */
+  /** Returns the calls after the commit. */
   after(event: ResourceEvent): readonly After[] {
     return this.#all.flatMap((subscriber): After[] => {
       if (!isWantedBy(subscriber, event.kind, event.action)) return [];
@@ -218,12 +219,12 @@ export class Subscribers {
     });
   }
 
-  /** Whether anybody listens to events of this name. */
+  /** Returns whether a subscriber wants events of this name. */
   wantsNamed(name: string): boolean {
     return this.#all.some((subscriber) => isNamedWantedBy(subscriber, name));
   }
 
-  /** Those to be called before the commit when a plugin tells of something. */
+  /** Returns the calls before the commit with the event of a plugin. */
   onNamed(event: NamedEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
       subscriber.on === 'NamedEvent' && isNamedWantedBy(subscriber, event.name)
@@ -232,7 +233,7 @@ export class Subscribers {
     );
   }
 
-  /** Those to be called after the commit when a plugin has told of something. */
+  /** Returns the calls after the commit with the event of a plugin. */
   afterNamed(event: NamedEvent): readonly After[] {
     return this.#all.flatMap((subscriber) =>
       subscriber.on === 'AfterNamedEvent' && isNamedWantedBy(subscriber, event.name)
@@ -241,14 +242,14 @@ export class Subscribers {
     );
   }
 
-  /** Calls those that want to look at everything before it is deleted. */
+  /** Calls the subscribers before everything is deleted. */
   async beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
     for (const subscriber of this.#all) {
       if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, unit);
     }
   }
 
-  /** Those to be called, before the commit, when everything was deleted. */
+  /** Returns the calls before the commit after everything was deleted. */
   onFlush(event: FlushEvent): readonly Inside[] {
     return this.#all.flatMap((subscriber) =>
       subscriber.on === 'ServerFlushed'
@@ -258,13 +259,13 @@ export class Subscribers {
   }
 }
 
-/** The actions an event can have. */
+/** Returns the actions an event can have. */
 function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
   if (on === 'ResourceDeleting') return ['delete'];
   return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
 }
 
-/** Whether a subscriber is one to changes and reads at all. */
+/** Returns whether the subscriber receives changes or reads. */
 function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
   const { on } = subscriber;
   if (on === 'ServerFlushed' || on === 'BeforeServerFlushed' || on === 'ObjectCopied') return false;

@@ -1,5 +1,5 @@
-// POST on a list: a new object, under an id of the client's or of the server's choice. An id that exists is answered
-// with the object as it is.
+// POST on a list: creates an object under an id that the client or the service chooses. If the id exists, the response
+// shows the object unchanged.
 import type { JsonValue } from '../../base/json.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { invalidParameters } from '../../core/errors.ts';
@@ -17,7 +17,7 @@ import { warnOfEmptyBody } from '../warnings.ts';
 import { beginWrite, byRule } from '../begin-write.ts';
 import { checkData, prepareWrite, writeObject } from '../write-object.ts';
 
-/** Creates an object, or answers with the one that has the posted id. */
+/** Creates an object, or returns the one that has the posted id. */
 export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context } = scope;
   const { issues, request } = context;
@@ -36,7 +36,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const begun = await beginWrite(scope, {
     id: sentId,
     action: 'update',
-    // An id that exists takes the right to read it: the answer discloses the object.
+    // For an id that exists the caller needs the right to read, because the response shows the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
     check: () =>

@@ -1,4 +1,4 @@
-// PATCH on an object: change some of its attributes or permissions.
+// PATCH on an object: changes some of its attributes or permissions.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { StepBudget } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
@@ -59,14 +59,14 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     sentTimestamp: patched.data.lastModified,
     permissions: () => patched.permissions,
   });
-  // The answer may show less than what the patch has made of the object.
+  // The response may show less than the patched object, so its growth is counted here.
   if (object.text.length > old.text.length) context.request.memory?.takeStored(object.text.length - old.text.length);
   if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
   const trimming = runFromNow(trim(behavior, patched.sent, shown, presentObject(scope, object)), 'urgent');
   return partialResponse(object.lastModified, trimming instanceof Promise ? await trimming : trimming);
 }
 
-/** What a patch makes of an object and its permissions. */
+/** The result of a patch on an object and its permissions. */
 interface Modified {
   readonly old: StoredObject;
   readonly stored: ObjectPermissions;
@@ -74,7 +74,11 @@ interface Modified {
   readonly attributes: JsonObject;
 }
 
-/** @throws ServiceError when the patch does not fit the object, or makes something of it that its kind does not allow */
+/**
+ * Applies a patch and checks the result.
+ *
+ * @throws ServiceError when the patch does not fit the object, or its kind does not allow the result
+ */
 function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPermissions): Steps<Modified> {
   const patched = yield* patch(presentObject(scope, old), stored);
   requireSameId(patched.data.id, old.id);
@@ -86,8 +90,7 @@ function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPe
 }
 
 /**
- * Applies a patch before the list is locked, where that takes long. What is wrong with it is reported when it is applied
- * under the lock.
+ * Applies a patch before the list is locked, if that may take long. Faults are reported when it is applied under the lock.
  *
  * @throws StaleState when another request has just changed the large object
  */
@@ -120,7 +123,7 @@ function readBehavior({ request, issues }: Context): Behavior {
   return 'full';
 }
 
-/** `light`: what the request changed; `diff`: what came out otherwise than sent. Only of the attributes sent. */
+/** Returns those of the sent attributes that changed (`light`), or that differ from what was sent (`diff`). */
 function* trim(behavior: Behavior, sent: JsonObject, before: StoredObject, after: StoredObject): Steps<JsonObject> {
   const now = yield* entryInSteps(after);
   const reference = behavior === 'light' ? yield* entryInSteps(before) : sent;

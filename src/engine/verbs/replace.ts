@@ -1,4 +1,4 @@
-// PUT on an object: create it, or replace its attributes, its permissions, or both.
+// PUT on an object: creates it, or replaces its attributes, its permissions, or both.
 import type { JsonObject } from '../../base/json.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
@@ -21,12 +21,12 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const id = objectId(scope);
   requireOwnId(scope, id);
   const preconditions = readPreconditions(context);
-  // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
+  // With `If-None-Match: *` an existing object is not changed, so the right to create is enough for a response.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
-  // Attributes of a large object that are kept as they are.
+  // Parsed attributes of a large object that keeps them.
   let kept: { readonly text: string; readonly attributes: JsonObject } | undefined;
   const prepareKept = async (old: StoredObject): Promise<void> => {
     kept = { text: old.text, attributes: await runFromNow(old.read(), 'normal') };
@@ -79,11 +79,11 @@ interface Sent {
   readonly envelope: Envelope;
   readonly data: SentData;
   readonly attributes: JsonObject;
-  /** What a new object lacks, where the body has no data: one that exists keeps its attributes. */
+  /** Faults of a body without data, if the object is new: an existing object keeps its attributes. */
   readonly lacking: readonly Issue[];
 }
 
-/** Reads and checks the body; what is wrong with it is added to the issues. */
+/** Reads and checks the body. Faults go to the issues. */
 function* readSent(scope: Scope): Steps<Sent> {
   const { kind, context } = scope;
   const { envelope, data } = yield* readEnvelope(scope);
@@ -93,12 +93,16 @@ function* readSent(scope: Scope): Steps<Sent> {
   return { envelope, data, attributes: yield* checkData(scope, data, { prefix: 'data.', hasData }, issues), lacking };
 }
 
-/** @throws ServiceError invalidParameters when a new object would lack something */
+/**
+ * Requires what a new object needs.
+ *
+ * @throws ServiceError invalidParameters
+ */
 function requireComplete({ lacking }: Sent): void {
   if (lacking.length > 0) throw invalidParameters(lacking);
 }
 
-/** Those sent; without `data` those that are there. */
+/** Returns the attributes to write: those sent, or without `data` those of the existing object. */
 function chooseAttributes(
   { envelope, attributes }: Pick<Sent, 'envelope' | 'attributes'>,
   old: StoredObject | undefined,

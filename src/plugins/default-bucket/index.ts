@@ -1,5 +1,5 @@
-// The personal bucket: `/buckets/default` and everything below it stand for a bucket that belongs to the caller and
-// comes into being, with its collections, when it is first used.
+// The personal bucket: `/buckets/default` is an alias of a bucket that belongs to the caller. The bucket and its collections
+// are created when they are first used.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
@@ -31,7 +31,7 @@ export const defaultBucket = definePlugin({
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
-      // There is nothing personal about buckets that are not there.
+      // Fails at start rather than at the first request.
       start() {
         host.objects.kind('collection');
         personalId(host, personalBucketId(secret, ''));
@@ -46,7 +46,7 @@ async function resolve(
   host: PluginHost,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  // Using it creates it, so that not even reading is allowed.
+  // Any use may create the bucket, so in read-only mode not even reading is allowed.
   if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const below = path.slice(alias.length);
   const [, resource, childId = '', ...rest] = below.split('/');
@@ -68,7 +68,11 @@ async function resolve(
   return { path: `/buckets/${id}${below}`, request: aliased, prepare };
 }
 
-/** @throws Error when the kind of buckets does not accept what personal buckets are called */
+/**
+ * Returns the text as the id of a bucket.
+ *
+ * @throws Error when buckets do not accept such ids
+ */
 function personalId({ objects }: PluginHost, text: string): ObjectId {
   const id = objects.kind('bucket').ids.parse(text);
   if (id === undefined)
@@ -107,7 +111,7 @@ async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 
-/** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */
+/** Replaces `default` as the id in the body of a request to the bucket itself. Elsewhere that id is refused. */
 function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
   const body = parseQuietly(request.body);
   const data = body === undefined ? undefined : getKey(body, 'data');
@@ -118,7 +122,7 @@ function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefine
   return { ...request, body: RequestBody.ofValue(replaced) };
 }
 
-/** A body that is no JSON is for the engine to refuse, after it has granted access. */
+/** Returns `undefined` for a body that is not a JSON object; the engine reports it once access is granted. */
 function parseQuietly(body: RequestBody): JsonObject | undefined {
   if (body.isEmpty) return undefined;
   try {
