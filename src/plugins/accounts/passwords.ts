@@ -1,21 +1,25 @@
-// Hashing and checking of passwords: off the event loop, a few at a time, and as slow for accounts that do not exist as
-// for others.
+// Hashes and checks passwords off the event loop, a limited number at a time. A check takes as long for a missing account
+// as for an existing one.
 import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-limit.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
 export interface Passwords {
-  /** @throws BackendUnavailable when too many are waiting */
+  /**
+   * Hashes a password.
+   *
+   * @throws BackendUnavailable when too many are waiting
+   */
   hash(password: string): Promise<string>;
   /**
-   * Whether the password has the hash. Without one the same work is done, and the answer is no.
+   * Returns whether the password has the hash. Without a hash it does the same work and returns `false`.
    *
    * @throws BackendUnavailable when too many are waiting
    */
   matches(password: string, hash: string | undefined): Promise<boolean>;
 }
 
-/** Passwords with new hashes of the given cost. */
+/** Creates the functions, with new hashes of the given cost. */
 export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readonly cost: number }): Passwords {
   const limit = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
@@ -33,7 +37,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   };
 }
 
-/** `$2b$12$…` as existing deployments have it; a cost that takes minutes is not theirs. */
+/** `$2b$12$…` of imported accounts, up to the highest cost that can be checked in reasonable time. */
 const bcryptForm = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {

@@ -1,18 +1,18 @@
-// What must fit together before accounts can be served. Each complaint says what to change.
+// Checks at start that settings of accounts fit together. Each error says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { policyClass } from '../../settings/policy-class.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 
 export interface PolicyOrder {
-  /** Whether a policy after that of accounts takes Basic credentials too. */
+  /** Whether a policy after that of accounts accepts Basic credentials too. */
   readonly isFollowed: boolean;
 }
 
 /**
  * Checks the settings of accounts.
  *
- * @throws Error
+ * @throws Error for settings that do not fit together
  */
 export function checkSettings(settings: Settings): PolicyOrder {
   const order = checkPolicies(settings);
@@ -55,7 +55,7 @@ function checkPolicies(settings: Settings): PolicyOrder {
   return { isFollowed: basic !== -1 };
 }
 
-/** Returns the name of the policy that `use` means, or that the name alone means. */
+/** Returns the policy class that the setting `use` names, or that the policy name implies. */
 function implementationOf(settings: Settings, name: string): string {
   const byDefault = ['basicauth', 'account', 'accounts'].includes(name) ? name : '';
   return policyClass(settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault);
