@@ -2,7 +2,7 @@
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { EventRecorder, UnitOfWork } from '../unit-of-work.ts';
-import type { After, EventScope, Inside, Subscribers } from './subscriber.ts';
+import type { AfterCall, EventScope, Subscribers } from './subscriber.ts';
 
 /** Maximum depth of events that subscribers cause in turn; deeper ones are taken for an endless loop. */
 const maxLevels = 10;
@@ -105,8 +105,8 @@ export class EventQueue implements EventRecorder {
         const copies = this.#copies;
         this.#changes = [];
         this.#copies = [];
-        for (const copy of copies) await callAll(this.#subscribers.onCopy(copy), scope);
-        await callAll(this.#subscribers.atEnd(changes), scope);
+        for (const copy of copies) await this.#subscribers.deliverCopy(copy, scope);
+        await this.#subscribers.deliverAll(changes, scope);
         continue;
       }
       const flushes = this.#flushes;
@@ -118,21 +118,17 @@ export class EventQueue implements EventRecorder {
       this.#current = events;
       this.#fired.push(...events);
       this.#firedNamed.push(...named);
-      for (const event of flushes) await callAll(this.#subscribers.onFlush(event), scope);
-      for (const event of events) await callAll(this.#subscribers.inside(event), scope);
-      for (const event of named) await callAll(this.#subscribers.onNamed(event), scope);
+      for (const event of flushes) await this.#subscribers.deliverFlush(event, scope);
+      for (const event of events) await this.#subscribers.deliver(event, scope);
+      for (const event of named) await this.#subscribers.deliverNamed(event, scope);
     }
   }
 
   /** Returns the subscribers to call after the commit of everything delivered, and forgets them. */
-  takeAfter(): readonly After[] {
+  takeAfter(): readonly AfterCall[] {
     return [
       ...this.#fired.splice(0).flatMap((event) => this.#subscribers.after(event)),
       ...this.#firedNamed.splice(0).flatMap((event) => this.#subscribers.afterNamed(event)),
     ];
   }
-}
-
-async function callAll(subscribers: readonly Inside[], scope: EventScope): Promise<void> {
-  for (const { handle } of subscribers) await handle(scope);
 }
