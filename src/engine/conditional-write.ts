@@ -74,7 +74,7 @@ export function lockedTimestamp(target: WriteTarget & { readonly state: LockedSt
  *   existing object, whose condition does not cover them
  */
 export async function writeConditionally(
-  { kind, context, list }: Scope,
+  { kind, context, list }: Scope<unknown>,
   { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<ConditionalWrite, 'list' | 'holder'>,
 ): Promise<number> {
   if (expected !== undefined && Object.keys(entries).length > 0) throw new StaleState();

@@ -18,7 +18,7 @@ import type { Writer } from './unit-of-work.ts';
  * @throws ServiceError missingObject; StaleState
  */
 export async function deleteObject(
-  scope: Scope,
+  scope: Scope<unknown>,
   { writer }: WriteTarget,
   { old, clock, lastModified }: DeletionOptions,
 ): Promise<Tombstone> {
@@ -51,7 +51,7 @@ const changesPerTurn = 500;
  * @param clock timestamp of the list before the deletions, if known
  */
 export async function finishDeletions(
-  scope: Scope,
+  scope: Scope<unknown>,
   writer: Writer,
   clock: number | undefined,
   deletions: readonly Deletion[],

@@ -238,6 +238,11 @@ async function runAll(tasks: readonly (() => Promise<void>)[]): Promise<void> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** Creates the request that work of the service itself belongs to, when no client has sent one. */
+export function internalRequest(id: string): ServiceRequest {
+  return { method: 'PUT', target: '/', headers: {}, body: RequestBody.none, origin: '', id };
+}
+
 /** Creates a JSON response. */
 export function jsonResponse(status: number, value: JsonValue, headers: ResponseHeaders = {}): TextResponse {
   return { status, headers, body: formatJson(value) };

@@ -12,7 +12,7 @@ import type { Context } from './context.ts';
 import { finishDeletions } from './delete-objects.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
-import { openScope, type EngineOptions, type Scope } from './scope.ts';
+import { openScope, type WriteOptions, type Scope } from './scope.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { changeObject, type ObjectChange, type Written } from './write-object.ts';
 
@@ -31,11 +31,11 @@ export interface ObjectPlace {
 
 export class Objects {
   readonly #kinds: ReadonlyMap<string, CompiledKind>;
-  readonly #options: EngineOptions;
+  readonly #options: WriteOptions;
   /** Created on first use, because the kinds are added after the constructor has run. */
   #parseUri: ReturnType<typeof createUriParser> | undefined;
 
-  constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
+  constructor(kinds: ReadonlyMap<string, CompiledKind>, options: WriteOptions) {
     this.#kinds = kinds;
     this.#options = options;
   }
@@ -183,7 +183,11 @@ export class Objects {
   }
 
   /** Opens the scope of a request for the object without parameters and headers. */
-  #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace, isByService = true): Promise<Scope> {
+  #openScope(
+    { unit, caller, request }: Actor,
+    { kind, ids: given }: ObjectPlace,
+    isByService = true,
+  ): Promise<Scope<WriteOptions>> {
     const found = this.kind(kind);
     const ids = withOwners(found.owned, given, caller);
     if (!haveOwners(found.owned, ids)) {

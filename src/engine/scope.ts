@@ -12,22 +12,27 @@ import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
-export interface EngineOptions {
+/** Options that writes depend on. */
+export interface WriteOptions {
   /** Whether the caller is added to the `write` entry of objects that they create or change. */
   readonly explicitPermissions: boolean;
-  readonly isReadonly: boolean;
   /** Maximum number of principals per permission of an object; 0 means unlimited. */
   readonly maxPrincipals: number;
   /** Maximum length of the attributes of an object as JSON, in characters. */
   readonly maxObjectChars: number;
   /** Returns whether a principal has the form of a group URI with ids that no group can have. */
   readonly isImpossibleGroup: (principal: string) => boolean;
+  /** Maximum number of JSON values in an object after a change, as `countValues` counts them. */
+  readonly maxObjectValues: number;
+  readonly clock: Clock;
+}
+
+export interface EngineOptions extends WriteOptions {
+  readonly isReadonly: boolean;
   /** Maximum size of the objects on a page of a list, in bytes. */
   readonly maxPageBytes: number;
   /** Maximum size of the objects in a response without pages, in bytes. */
   readonly maxAnswerBytes: number;
-  /** Maximum number of JSON values in an object after a change, as `countValues` counts them. */
-  readonly maxObjectValues: number;
   /** Default and maximum page size; `undefined`: only `maxFetchSize` limits a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
@@ -44,12 +49,12 @@ export interface EngineOptions {
   readonly securityState: SecurityState;
   /** Returns the requester whose share of the security state counts for a client address. */
   readonly requesterOf: (address: string | undefined) => string | undefined;
-  readonly clock: Clock;
 }
 
-export interface Scope {
+/** @typeParam Options what the operation needs of the options; `unknown`: nothing */
+export interface Scope<Options = EngineOptions> {
   readonly kind: CompiledKind;
-  readonly options: EngineOptions;
+  readonly options: Options;
   readonly context: Context;
   readonly list: ListKey;
   /** Whether the service itself writes, not a client; default `false`. */
@@ -62,12 +67,12 @@ export interface Scope {
  * Opens the scope of a request to an address of a kind. If settings name administrators of the kind, the groups of the
  * caller are looked up.
  */
-export async function openScope(
+export async function openScope<Options>(
   kind: CompiledKind,
-  options: EngineOptions,
+  options: Options,
   given: Context,
   more: Pick<Scope, 'isByService' | 'isOnlyOperation'> = {},
-): Promise<Scope> {
+): Promise<Scope<Options>> {
   const context = inOwnLists(kind, given);
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
@@ -89,7 +94,7 @@ export function inOwnLists(kind: CompiledKind, context: Context): Context {
  *
  * @throws ServiceError invalidParameters if there are any
  */
-export function requireNoIssues({ context }: Scope): void {
+export function requireNoIssues({ context }: Scope<unknown>): void {
   if (context.issues.length > 0) throw invalidParameters(context.issues);
 }
 
@@ -104,7 +109,7 @@ export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: 
 }
 
 /** Returns the id of the object in the path. */
-export function objectId({ kind, context }: Scope): ObjectId {
+export function objectId({ kind, context }: Scope<unknown>): ObjectId {
   return context.ids[kind.idName]!;
 }
 
@@ -113,7 +118,7 @@ export function objectId({ kind, context }: Scope): ObjectId {
  *
  * @throws ServiceError missingParent
  */
-export async function requireParent(scope: Scope, reader: Reader): Promise<void> {
+export async function requireParent(scope: Scope<unknown>, reader: Reader): Promise<void> {
   const complaint = await findMissingParent(scope, reader);
   if (complaint !== undefined) throw complaint;
 }
@@ -123,25 +128,25 @@ export async function requireParent(scope: Scope, reader: Reader): Promise<void>
  *
  * @throws ServiceError missingParent
  */
-export async function holdParent(scope: Scope, writer: Writer): Promise<void> {
+export async function holdParent(scope: Scope<unknown>, writer: Writer): Promise<void> {
   const complaint = await findMissingHeldParent(scope, writer);
   if (complaint !== undefined) throw complaint;
 }
 
 /** Returns the error when the object above a list does not exist, for callers with errors to report first. */
-export function findMissingParent(scope: Scope, reader: Reader): Promise<ServiceError | undefined> {
+export function findMissingParent(scope: Scope<unknown>, reader: Reader): Promise<ServiceError | undefined> {
   return checkParent(scope, (list, id) => reader.storage.get(list, id));
 }
 
 /** Returns the error when the object above a list does not exist, else keeps the object from being deleted. */
-export function findMissingHeldParent(scope: Scope, writer: Writer): Promise<ServiceError | undefined> {
+export function findMissingHeldParent(scope: Scope<unknown>, writer: Writer): Promise<ServiceError | undefined> {
   // Lists of users have no object above.
   const below = scope.kind.isShareable ? scope.list : undefined;
   return checkParent(scope, (list, id) => writer.storage.lockShared(list, id, below));
 }
 
 async function checkParent(
-  { kind, context }: Scope,
+  { kind, context }: Scope<unknown>,
   find: (list: ListKey, id: string) => Promise<StoredObject | undefined>,
 ): Promise<ServiceError | undefined> {
   const { parent } = kind;
@@ -152,7 +157,7 @@ async function checkParent(
 }
 
 /** Creates the error for an object that does not exist. */
-export function missingObject({ kind }: Scope, id: string): ServiceError {
+export function missingObject({ kind }: Scope<unknown>, id: string): ServiceError {
   return notFound('missingObject', kind.name, id);
 }
 

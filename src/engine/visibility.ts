@@ -10,17 +10,17 @@ import type { Viewer } from './kind.ts';
 import { idsWith, type Scope } from './scope.ts';
 
 /** Returns the caller as a viewer of objects of the kind. */
-export function viewerOf({ kind, context: { caller } }: Scope): Viewer {
+export function viewerOf({ kind, context: { caller } }: Scope<unknown>): Viewer {
   return { caller, isAdministrator: isNamedBySettings(kind.rules.writeList, caller) };
 }
 
 /** Returns the state with the object as the caller may see it, for errors of preconditions. */
-export function presentState(scope: Scope, state: LockedState): LockedState {
+export function presentState(scope: Scope<unknown>, state: LockedState): LockedState {
   return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
 }
 
 /** Returns the object as the caller may see it. */
-export function presentObject(scope: Scope, object: StoredObject): StoredObject {
+export function presentObject(scope: Scope<unknown>, object: StoredObject): StoredObject {
   const { present } = scope.kind.declaration;
   return present === undefined ? object : present(object, viewerOf(scope));
 }

@@ -14,7 +14,7 @@ import { announceChanges } from './events/announce.ts';
 import type { Change } from './events/event.ts';
 import type { PendingWrite, SentAttributes } from './kind.ts';
 import { permissionChanges, withWriter } from './object-permissions.ts';
-import { holdParent, idsWith, objectId, type Scope } from './scope.ts';
+import { holdParent, idsWith, objectId, type Scope, type WriteOptions } from './scope.ts';
 import { viewerOf } from './visibility.ts';
 
 export interface Write {
@@ -48,7 +48,7 @@ export interface Written {
  *
  * @throws ServiceError requestTooLarge, invalidParameters, or whatever a hook refuses with; StaleState
  */
-export async function writeObject(scope: Scope, target: WriteTarget, write: Write): Promise<Written> {
+export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarget, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
   const { id, old } = write;
   const ids = idsWith(scope, id);
@@ -144,7 +144,7 @@ export interface ObjectChange {
  * @returns `undefined` when nothing was written
  * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
  */
-export async function changeObject(scope: Scope, change: ObjectChange): Promise<Written | undefined> {
+export async function changeObject(scope: Scope<WriteOptions>, change: ObjectChange): Promise<Written | undefined> {
   const id = objectId(scope);
   const writer = await scope.context.unit.writer();
   await holdParent(scope, writer);
@@ -166,7 +166,7 @@ const preparedTexts = new WeakMap<JsonObject, string>();
  * @throws ServiceError requestTooLarge, invalidParameters
  */
 function* formatFitting(
-  { maxObjectChars, maxObjectValues }: Scope['options'],
+  { maxObjectChars, maxObjectValues }: WriteOptions,
   attributes: JsonObject,
   old: StoredObject | undefined,
 ): Steps<string> {
@@ -198,7 +198,7 @@ function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissi
 function requirePossiblePrincipals(
   changes: ObjectPermissions,
   stored: ObjectPermissions,
-  { isImpossibleGroup }: Scope['options'],
+  { isImpossibleGroup }: WriteOptions,
 ): void {
   for (const name of Object.keys(changes)) {
     for (const principal of changes[name]!) {
@@ -237,7 +237,10 @@ async function prepareText(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attr
   }
 }
 
-function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>): PendingWrite {
+function pendingWrite(
+  scope: Scope<unknown>,
+  { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>,
+): PendingWrite {
   const { kind, context } = scope;
   return {
     action: old === undefined ? 'create' : 'update',

@@ -8,7 +8,7 @@ import type { Scope } from '../scope.ts';
  *
  * @param clock timestamp of the list before the changes, if known
  */
-export function announceChanges(scope: Scope, clock: number | undefined, changes: readonly Change[]): void {
+export function announceChanges(scope: Scope<unknown>, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
   const [first] = changes;
   if (first === undefined || !context.unit.hears(kind.name, first.action)) return;
@@ -20,11 +20,19 @@ export function announceChanges(scope: Scope, clock: number | undefined, changes
 }
 
 /** Queues the event of a read, if a subscriber wants it; returns `undefined` otherwise. */
-export function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> | undefined {
+export function announceRead(
+  scope: Scope<unknown>,
+  entries: readonly StoredEntry[],
+  clock?: number,
+): Promise<void> | undefined {
   return scope.context.unit.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }
 
-async function queueRead(scope: Scope, entries: readonly StoredEntry[], clock: number | undefined): Promise<void> {
+async function queueRead(
+  scope: Scope<unknown>,
+  entries: readonly StoredEntry[],
+  clock: number | undefined,
+): Promise<void> {
   const { kind, context, list } = scope;
   const { unit, path, ids, request, caller } = context;
   const timestamp = clock ?? (await unit.reader.storage.resourceTimestamp(list)) ?? 0;

@@ -4,7 +4,7 @@ import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
 import { accountIds, accountPrincipal } from './account.ts';
-import type { PreparedHashes } from './hashes.ts';
+import type { PreparedHashes } from './passwords.ts';
 import { isTexts } from './mail-template.ts';
 import type { Validation } from './validation.ts';
 

@@ -2,9 +2,8 @@
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
-import { PreparedHashes } from './hashes.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
+import { createPasswords, PreparedHashes, type Passwords } from './passwords.ts';
 import { AccountsPolicy } from './policy.ts';
 import { checkSettings } from './start-checks.ts';
 import { Throttle } from './throttle.ts';

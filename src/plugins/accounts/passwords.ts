@@ -2,6 +2,7 @@
 // as for an existing one.
 import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-limit.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
 export interface Passwords {
@@ -49,4 +50,30 @@ async function check(password: string, hash: string | undefined, decoy: string):
   if (matches !== undefined) return matches;
   await matchesScrypt(password, decoy);
   return false;
+}
+
+/** Password hashes computed before the list is locked, kept until the write uses them. */
+export class PreparedHashes {
+  readonly #passwords: Passwords;
+  readonly #byUnit = new WeakMap<UnitOfWork, Map<string, string>>();
+
+  constructor(passwords: Passwords) {
+    this.#passwords = passwords;
+  }
+
+  /** Hashes a password that the unit of work will probably write. */
+  async prepare(unit: UnitOfWork, password: string): Promise<void> {
+    const hash = await this.#passwords.hash(password);
+    const known = this.#byUnit.get(unit) ?? new Map<string, string>();
+    known.set(password, hash);
+    this.#byUnit.set(unit, known);
+  }
+
+  /** Returns the prepared hash once; computes it now if the password was not prepared. */
+  async take(unit: UnitOfWork, password: string): Promise<string> {
+    const known = this.#byUnit.get(unit);
+    const hash = known?.get(password);
+    known?.delete(password);
+    return hash ?? this.#passwords.hash(password);
+  }
 }

@@ -1,6 +1,6 @@
 // Sources that are created at start, for services that are to be ready without anybody preparing them.
 import { anonymous } from '../../engine/caller.ts';
-import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import { internalRequest } from '../../engine/exchange.ts';
 import { runInUnit } from '../../engine/retry.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
@@ -8,16 +8,6 @@ import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
 import { writeSource } from './tracking.ts';
-
-/** The plugin acts without having been asked. */
-const noRequest: ServiceRequest = {
-  method: 'PUT',
-  target: '/',
-  headers: {},
-  body: RequestBody.none,
-  origin: '',
-  id: 'signer-start',
-};
 
 /**
  * Creates the source of a line as far as it is not there: the bucket, and the collection when the line names one.
@@ -37,7 +27,7 @@ async function create(
   writers: readonly string[],
 ): Promise<void> {
   const { objects } = service.host;
-  const actor = { unit, request: noRequest, caller: pluginCaller };
+  const actor = { unit, request: internalRequest('signer-start'), caller: pluginCaller };
   const asNew = {
     attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
     permissions: () => ({ write: writers }),
