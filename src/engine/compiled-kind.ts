@@ -139,15 +139,15 @@ function compileKind(
   const uriTemplate = objectTemplate(kind.name, uriPath);
   const settingPrincipals = compileSettingPrincipals(kind, settings);
   const policy = settings.authorization;
-  /** @param asked name of the permission for an authorization policy */
-  const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', asked = permission): AccessRule => {
-    const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: asked, on };
+  /** @param decided name of the permission for an authorization policy */
+  const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', decided = permission): AccessRule => {
+    const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: decided, on };
     if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true, policed };
     const entries = inheritance.rule(grantor, permission, kind.name);
     const principals = new Set(entries.settingNames.flatMap(settingPrincipals));
     const rule: AccessRule = { principals, entries, authenticated: false, policed };
     // At the root settings decide who may create. Below shared objects, entries on these decide.
-    const grantsSoleOwner = (grantor !== '' || asked !== 'create') && isOwnedFromRoot(kind, parent);
+    const grantsSoleOwner = (grantor !== '' || decided !== 'create') && isOwnedFromRoot(kind, parent);
     return owned.length === 0 ? rule : { ...rule, owned, grantsSoleOwner };
   };
   const above = kind.parent ?? '';

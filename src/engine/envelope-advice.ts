@@ -21,11 +21,11 @@ export function describeUnknownMembers(
   secret: readonly string[] = [],
 ): string {
   const listed = unknown.slice(0, maxNames).map((name) => briefText(name, maxNameChars));
-  const told = `unknown members: [${[...listed, ...(unknown.length > maxNames ? ['…'] : [])].join(',')}]`;
+  const fault = `unknown members: [${[...listed, ...(unknown.length > maxNames ? ['…'] : [])].join(',')}]`;
   const [first = ''] = unknown;
   const meant = unknown.length === 1 ? findNearest(first.toLowerCase(), members) : undefined;
-  if (meant !== undefined && !Object.hasOwn(body, meant)) return `${told}; did you mean "${meant}"?`;
-  return `${told}. Put attributes in "data": ${corrected(body, unknown, secret)}`;
+  if (meant !== undefined && !Object.hasOwn(body, meant)) return `${fault}; did you mean "${meant}"?`;
+  return `${fault}. Put attributes in "data": ${corrected(body, unknown, secret)}`;
 }
 
 function corrected(body: JsonObject, unknown: readonly string[], secret: readonly string[]): string {

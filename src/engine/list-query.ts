@@ -3,7 +3,7 @@
 import { invalidParameters } from '../core/errors.ts';
 import { parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
 import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';
-import { formatAlert } from './alert.ts';
+import { formatAlert } from './warnings.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
 import type { EngineOptions, Scope } from './scope.ts';

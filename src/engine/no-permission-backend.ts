@@ -3,12 +3,12 @@
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { Database } from '../contracts/database.ts';
 
-const nobody: ReadonlySet<string> = new Set();
+const noPrincipals: ReadonlySet<string> = new Set();
 
 const reader: PermissionReader = {
-  getUserPrincipals: () => Promise.resolve(nobody),
-  getObjectPermissionPrincipals: () => Promise.resolve(nobody),
-  getAuthorizedPrincipals: () => Promise.resolve(nobody),
+  getUserPrincipals: () => Promise.resolve(noPrincipals),
+  getObjectPermissionPrincipals: () => Promise.resolve(noPrincipals),
+  getAuthorizedPrincipals: () => Promise.resolve(noPrincipals),
   checkPermission: () => Promise.resolve(false),
   getAccessibleObjects: () => Promise.resolve(new Map()),
   getObjectPermissions: () => Promise.resolve({}),

@@ -6,7 +6,6 @@ import type { OperationDescription } from './description.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import { describeKind, type KindDescriptions } from './kind-description.ts';
-import type { ResourceAction } from './resource-action.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
@@ -17,6 +16,25 @@ import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
 import { replaceObject } from './verbs/replace.ts';
 import { warningHeader } from './warnings.ts';
+
+/** An operation on an object besides the verbs, at an address below that of the object. */
+export interface ResourceAction {
+  /** Kind of the object. */
+  readonly kind: string;
+  /** Unique operation id, `validate_account`. */
+  readonly id: string;
+  /** Path below the address of the object, such as `/validate/{key}`. */
+  readonly path: string;
+  /** Rules of the parts in braces. */
+  readonly parameters?: Endpoint['parameters'];
+  readonly method: 'POST';
+  /** Accepted media types of the body; absent: the body is ignored. */
+  readonly consumes?: readonly string[];
+  /** Describes parameters, body and responses. */
+  readonly describe?: Operation['describe'];
+  /** Handles the request. The action itself checks access. */
+  readonly handle: (scope: Scope) => Promise<ServiceResponse>;
+}
 
 type Verb = (scope: Scope) => Promise<ServiceResponse>;
 

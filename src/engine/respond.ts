@@ -29,10 +29,10 @@ export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<
   return cacheSeconds(context).then((seconds) => cachedFor(seconds, now));
 }
 
-function cachedFor(asked: number | undefined, now: number): Readonly<ResponseHeaders> {
-  if (asked === undefined || asked < 0) return uncached;
-  if (asked === 0) return expiredAt(now);
-  const seconds = Math.min(asked, longestCachingSeconds);
+function cachedFor(lifetime: number | undefined, now: number): Readonly<ResponseHeaders> {
+  if (lifetime === undefined || lifetime < 0) return uncached;
+  if (lifetime === 0) return expiredAt(now);
+  const seconds = Math.min(lifetime, longestCachingSeconds);
   return {
     'Cache-Control': `max-age=${seconds}`,
     Expires: formatHttpDate(now + seconds * 1000),

@@ -1,10 +1,12 @@
 // The scope of one operation on a resource: the kind, the request, and the options of the service; with the checks that
 // verbs share.
+import { briefJson } from '../base/brief.ts';
 import type { Clock } from '../base/clock.ts';
+import type { JsonValue } from '../base/json.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
-import { invalidParameters, notFound, type ServiceError } from '../core/errors.ts';
-import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
+import { invalidParameters, notFound, type Issue, type ServiceError } from '../core/errors.ts';
+import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -159,6 +161,11 @@ async function checkParent(
 /** Creates the error for an object that does not exist. */
 export function missingObject({ kind }: Scope<unknown>, id: string): ServiceError {
   return notFound('missingObject', kind.name, id);
+}
+
+/** Creates the issue for an id that its kind does not accept. */
+export function refusedId(location: 'path' | 'body', id: JsonValue, { form }: Pick<IdRule, 'form'>): Issue {
+  return { location, name: null, description: `the id ${briefJson(id, 0)} is not allowed. Allowed: ${form}` };
 }
 
 /**

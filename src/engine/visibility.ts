@@ -75,7 +75,7 @@ export function requireOwnId(scope: Scope, id: string): void {
   if (ownerOf === undefined) return;
   const { caller, isAdministrator } = viewerOf(scope);
   if (caller.userId === undefined || isAdministrator || caller.userId === ownerOf(id)) return;
-  throw invalidParameters([{ location: 'body', name: 'data.id', description: 'this id belongs to somebody else' }]);
+  throw invalidParameters([{ location: 'body', name: 'data.id', description: 'this id belongs to another user' }]);
 }
 
 /**

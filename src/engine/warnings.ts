@@ -1,4 +1,4 @@
-// The `Warning` header: the request is valid, but probably not what its author meant.
+// The `Warning` header, for requests that are valid but probably not what their author meant, and the `Alert` header.
 import { suggestFilter, suggestReserved } from '../core/query/suggestions.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
@@ -84,4 +84,12 @@ function printable(name: string): string {
 /** Formats warnings with code 299, the name of the service, and a quoted string, as in RFC 7234. */
 function formatWarnings(texts: Iterable<string>): string {
   return Array.from(texts, (text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
+}
+
+/** Returns the value of the `Alert` header, which warns of features that will be removed: JSON on one line in visible ASCII. */
+export function formatAlert(code: 'soft-eol' | 'hard-eol', message: string, url: string): string {
+  return JSON.stringify({ code, message, url }).replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

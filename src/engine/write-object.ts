@@ -65,9 +65,9 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   if (kind.isShareable) {
     const stored =
       old === undefined ? {} : (write.stored ?? (await target.reader.permission.getObjectPermissions(uri)));
-    const asked = write.permissions(stored);
-    if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
-    else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
+    const wanted = write.permissions(stored);
+    if (ownerOf !== undefined) permissions = { ...wanted, write: [ownerOf(id)] };
+    else permissions = options.explicitPermissions ? withWriter(wanted, context.caller.principal) : wanted;
     changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);
     requirePossiblePrincipals(changes, stored, options);

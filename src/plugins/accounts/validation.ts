@@ -13,7 +13,7 @@ import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/visibility.ts';
-import type { ResourceAction } from '../../engine/resource-action.ts';
+import type { ResourceAction } from '../../engine/resource-endpoints.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';

@@ -102,7 +102,7 @@ async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlac
     });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.key !== 'missingParent') throw error;
-    throw new TransactionConflict('the parent of an implicit object was deleted meanwhile', { cause: error });
+    throw new TransactionConflict('the bucket was deleted while an object in it was created', { cause: error });
   }
 }
 
