@@ -25,7 +25,7 @@ export const mutants = [
   // Permissions
   {
     name: 'readers of a list may change its objects',
-    file: 'src/engine/verbs/begin-write.ts',
+    file: 'src/engine/begin-write.ts',
     find: 'if (!exists && (await isAllowed(kind.rules.readList',
     replace: 'if ((await isAllowed(kind.rules.readList',
     backend: 'memory',
@@ -82,8 +82,8 @@ export const mutants = [
   {
     name: 'a failed precondition returns the object to callers that may not read it',
     file: 'src/engine/verbs/replace.ts',
-    find: 'throw preconditionFailed(state.timestamp);',
-    replace: 'throw preconditionFailed(state.timestamp, state.object);',
+    find: 'throw preconditionFailed(lockedTimestamp(begun));',
+    replace: 'throw preconditionFailed(lockedTimestamp(begun), state.object);',
     backend: 'memory',
   },
   {

@@ -19,12 +19,18 @@ export type { PrincipalSource } from './http/identity.ts';
 export type { HealthCheck } from './http/views/heartbeat.ts';
 export type { Capability } from './http/views/root.ts';
 export { serveFile, type FileOptions } from './http/static-files.ts';
-export type { AttributeDeclaration } from './engine/attributes.ts';
-export type { AddedPermission, Change, Complain, PendingWrite, ResourceKind, SentAttributes } from './engine/kind.ts';
+export type {
+  AddedPermission,
+  AttributeDeclaration,
+  Complain,
+  PendingWrite,
+  ResourceKind,
+  SentAttributes,
+} from './engine/kind.ts';
+export type { Change, ChangeEvent, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
 export type { Actor, ObjectPlace, Objects } from './engine/objects.ts';
-export type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
+export type { EventScope, Subscriber } from './engine/events/subscriber.ts';
 export type { Listener, ListenerContext, ListenerFactory } from './engine/events/listener.ts';
-export type { Subscriber } from './engine/events/subscriber.ts';
 export { formatImpact, formatPayload, type Action, type ChangeAction } from './core/events/payload.ts';
 export type { Context, PathParameters } from './engine/context.ts';
 export {

@@ -1,6 +1,7 @@
 // The checks of the heartbeat. Each uses a backend, by reading alone in a read-only service.
 import type { Database } from '../contracts/database.ts';
-import { UnitOfWork, type Reader } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -52,7 +53,7 @@ function requireSound(database: Database): void {
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {
-  const unit = new UnitOfWork(backends, quiet);
+  const unit = new DatabaseUnit(backends, quiet);
   try {
     const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
@@ -70,7 +71,7 @@ async function readStorage({ storage }: Reader): Promise<boolean> {
 }
 
 async function writePermission(backends: OpenBackends): Promise<boolean> {
-  const unit = new UnitOfWork(backends, quiet);
+  const unit = new DatabaseUnit(backends, quiet);
   try {
     const { permission } = await unit.writer();
     await permission.addUserPrincipal(user, 'alive');

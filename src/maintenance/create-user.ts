@@ -1,9 +1,11 @@
 // Accounts from the command line.
+import { silentLogger } from '../contracts/logger.ts';
+import { runInUnit } from '../engine/retry.ts';
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
-import { hashPassword, isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
+import { isAccountName, replaceAccount } from '../plugins/accounts/replace-account.ts';
 import { accountSettings } from '../plugins/accounts/settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { withBackends, write } from './units.ts';
+import { withBackends } from './units.ts';
 
 export interface NewUser {
   readonly username: string;
@@ -23,11 +25,13 @@ export function isUserName(settings: Settings, name: string): boolean {
 
 /** Creates an account, or replaces it with its attributes. */
 export async function createUser(settings: Settings, { username, password }: NewUser): Promise<void> {
-  const hash = await hashPassword(password, settings.read(accountSettings).account_hash_cost);
-  await withBackends(settings, async (backends) => {
-    await write(backends, (writer) => replaceAccount(writer, username, hash));
-    const secret = settings.get('userid_hmac_secret');
-    const ttlSeconds = settings.read(accountSettings)['account_validation.reset_password_cache_ttl_seconds'];
-    await new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds).revoke(username);
+  const secret = settings.get('userid_hmac_secret');
+  const values = settings.read(accountSettings);
+  const ttlSeconds = values['account_validation.reset_password_cache_ttl_seconds'];
+  await withBackends(settings, (backends) => {
+    const codes = new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds);
+    const hashCost = values.account_hash_cost;
+    const account = { id: username, password, hashCost, revokeCodes: (id: string) => codes.revoke(id) };
+    return runInUnit(backends, silentLogger, (unit) => replaceAccount(unit, account));
   });
 }

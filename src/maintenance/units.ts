@@ -4,10 +4,11 @@ import { openBackends } from '../backends/open-backends.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Database, Transaction } from '../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
-import type { Logger } from '../contracts/logger.ts';
+import { silentLogger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Writer } from '../engine/unit-of-work.ts';
+import type { Writer } from '../engine/unit-of-work.ts';
 import type { Settings } from '../settings/settings.ts';
 import { prepareSchemas } from './schemas.ts';
 
@@ -28,7 +29,7 @@ export async function write<T>(
   work: (writer: Writer) => Promise<T>,
   { contended }: Pick<Retry, 'contended'> = { contended: [] },
 ): Promise<T> {
-  const unit = new UnitOfWork(backends, silent, { contended });
+  const unit = new DatabaseUnit(backends, silentLogger, { contended });
   try {
     const result = await work(await unit.writer());
     await unit.end(true);
@@ -37,12 +38,6 @@ export async function write<T>(
     await unit.abandon();
   }
 }
-
-function ignore(): void {
-  // Nothing runs after these commits, so nothing is logged.
-}
-
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** A busy service may keep the lock of a SQLite file for a while. */
 const maxAttemptsWhenBusy = 6;
@@ -55,8 +50,8 @@ export async function writeWithRetry<T>(backends: OpenBackends, work: (writer: W
       return await write(backends, work, retry);
     } catch (error) {
       const passes = error instanceof BackendUnavailable && !error.isLasting && attempt < maxAttemptsWhenBusy;
-      if (!passes && !retry.isLost(error)) throw error;
-      await retry.pause();
+      if (!passes && !retry.allows(error)) throw error;
+      await retry.backOff();
     }
   }
 }

@@ -1,10 +1,9 @@
-// Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
+// Local accounts: users sign up, log in with name and password, and manage their accounts. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
-import { PreparedHashes } from './hashes.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
+import { createPasswords, PreparedHashes, type Passwords } from './passwords.ts';
 import { AccountsPolicy } from './policy.ts';
 import { accountSettings } from './settings.ts';
 import { checkSettings } from './start-checks.ts';

@@ -5,7 +5,7 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { newestFirst, walk } from '../../engine/walk.ts';
 import { where } from './where.ts';
 

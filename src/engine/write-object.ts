@@ -1,39 +1,38 @@
-// The one place where an object is written: attributes, permissions, and what follows from the change.
-import type { JsonObject } from '../../base/json.ts';
-import { countValues, formatInSteps } from '../../base/json-steps.ts';
-import { isSteps, runFromNow, type Steps } from '../../base/steps.ts';
-import type { ConditionalWrite } from '../../contracts/database.ts';
-import type { ObjectPermissions } from '../../contracts/permission.ts';
-import type { Action } from '../../core/events/payload.ts';
-import type { ObjectId } from '../../core/objects/object-id.ts';
-import { StoredObject } from '../../core/objects/stored.ts';
-import { honouredTimestamp } from '../../core/objects/timestamps.ts';
-import { invalidParameters, ServiceError, type Issue } from '../../core/errors.ts';
-import type { LockedState } from '../../contracts/storage.ts';
-import { required, type SentData } from '../envelope.ts';
-import { announceChanges } from '../events/announce.ts';
-import type { Change, PendingWrite, SentAttributes } from '../kind.ts';
-import { permissionChanges, withWriter } from '../object-permissions.ts';
-import { presentObject, viewerOf } from '../visibility.ts';
-import { idsWith, type Scope } from '../scope.ts';
-import type { Writer } from '../unit-of-work.ts';
+// Writes one object: attributes, permissions, and what follows from the change. Every write goes through here, from
+// requests and from code of the service.
+import type { JsonObject } from '../base/json.ts';
+import { countValues, formatInSteps } from '../base/json-steps.ts';
+import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { ObjectId } from '../core/objects/object-id.ts';
+import { StoredObject } from '../core/objects/stored.ts';
+import { honouredTimestamp } from '../core/objects/timestamps.ts';
+import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
+import { writeConditionally, type WriteTarget } from './conditional-write.ts';
+import { required, type SentData } from './envelope.ts';
+import { announceChanges } from './events/announce.ts';
+import type { Change } from './events/event.ts';
+import type { PendingWrite, SentAttributes } from './kind.ts';
+import { permissionChanges, withWriter } from './object-permissions.ts';
+import { holdParent, idsWith, objectId, type Scope, type WriteOptions } from './scope.ts';
+import { viewerOf } from './visibility.ts';
 
 export interface Write {
   readonly id: ObjectId;
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
-  /** Whether the id was drawn at random for this object. */
-  readonly isFresh?: boolean;
-  /** Entries before the write where they are known, read under the lock. */
+  /** Whether the service has generated the id for this object; default `false`. */
+  readonly isIdGenerated?: boolean;
+  /** Entries before the write, read under the lock; absent: they are read now. */
   readonly stored?: ObjectPermissions | undefined;
-  /** Of the list before the write, as far as known. */
+  /** Timestamp of the list before the write, if known. */
   readonly clock: number | undefined;
   readonly attributes: JsonObject;
   /** Timestamp that the client asks for. */
   readonly sentTimestamp: SentData['lastModified'];
-  /** Entries after the write, from those before it; the caller is added by the engine. */
+  /** Returns the entries after the write from those before; the caller is added as a writer where a setting says so. */
   readonly permissions: (stored: ObjectPermissions) => ObjectPermissions;
-  /** Whether the kind's last word on the attributes is not asked for. */
+  /** Whether `beforeWrite` of the kind is skipped; default `false`. */
   readonly isVerbatim?: boolean;
   /** URI of the object whose attributes these are, when the service copies it. */
   readonly copiedFrom?: string | undefined;
@@ -45,15 +44,14 @@ export interface Written {
 }
 
 /**
- * Stores attributes and permissions, and runs the hooks of the kind.
+ * Stores attributes and permissions, runs the hooks of the kind and announces the change.
  *
- * @param writer `undefined`: as a write alone, see `canWriteConditionally`
+ * @throws ServiceError requestTooLarge, invalidParameters, or whatever a hook refuses with; StaleState
  */
-export async function writeObject(scope: Scope, writer: Writer | undefined, write: Write): Promise<Written> {
+export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarget, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
   const { id, old } = write;
   const ids = idsWith(scope, id);
-  const action = old === undefined ? 'create' : 'update';
   const { beforeWrite, afterChange, ownerOf } = kind.declaration;
   const isFinished = beforeWrite === undefined || write.isVerbatim === true;
   const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
@@ -65,20 +63,19 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   let permissions: ObjectPermissions = {};
   let changes: ObjectPermissions = {};
   if (kind.isShareable) {
-    const { permission } = writer ?? context.unit.reader;
-    const stored = old === undefined ? {} : (write.stored ?? (await permission.getObjectPermissions(uri)));
-    const asked = write.permissions(stored);
-    if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
-    else permissions = options.explicitPermissions ? withWriter(asked, context.caller.principal) : asked;
+    const stored =
+      old === undefined ? {} : (write.stored ?? (await target.reader.permission.getObjectPermissions(uri)));
+    const wanted = write.permissions(stored);
+    if (ownerOf !== undefined) permissions = { ...wanted, write: [ownerOf(id)] };
+    else permissions = options.explicitPermissions ? withWriter(wanted, context.caller.principal) : wanted;
     changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);
     requirePossiblePrincipals(changes, stored, options);
   }
-  const isFresh = write.isFresh === true;
+  const { writer } = target;
+  const isFresh = write.isIdGenerated === true && kind.ids.isUnique;
   if (writer === undefined) {
-    // New entries are those that were read with a change to them, and nothing would tell that others have come meanwhile.
-    if (old !== undefined && Object.keys(changes).length > 0) throw new ChangedMeanwhile();
-    const object = await writeConditionally(scope, {
+    const lastModified = await writeConditionally(scope, {
       id,
       expected: old,
       isFresh,
@@ -87,23 +84,23 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
       uri: kind.isShareable ? uri : undefined,
       entries: changes,
     });
-    return { object: new StoredObject(id, object, text, attributes), permissions };
+    return { object: new StoredObject(id, lastModified, text, attributes), permissions };
   }
   const stored =
     old === undefined
       ? await writer.storage.create(list, id, text, timestamp, { isFresh })
       : await writer.storage.update(list, id, text, timestamp);
-  // What hooks and subscribers are given knows its attributes, so that nobody has to parse them anew.
+  // With its attributes, so that hooks and subscribers need not parse a large text again.
   const object = stored.isLarge ? new StoredObject(id, stored.lastModified, text, attributes) : stored;
   if (Object.keys(changes).length > 0) {
-    // Under an id drawn just now there is nothing to replace.
+    // A generated id has no entries to replace.
     if (isFresh) await writer.permission.addToAces([{ objectId: uri, permissions: changes }], { isFresh });
     else await writer.permission.replaceObjectPermissions(uri, changes);
   }
   const { caller } = context;
   const { isByService = false } = scope;
   const change: Change = {
-    action,
+    action: old === undefined ? 'create' : 'update',
     kind: kind.name,
     list,
     uri,
@@ -121,17 +118,55 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   return { object, permissions };
 }
 
-/** Texts of attributes that were formatted before the list was locked. */
+/** A write by code of the service, which decides on the object as it is under the lock. */
+export interface ObjectChange {
+  /**
+   * Returns the attributes after the write from the object under the lock, `undefined` when it does not exist. Returning
+   * `undefined` leaves the object as it is.
+   */
+  readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
+  /** Returns the entries after the write from those before; absent: they stay. */
+  readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
+  /** Timestamp of the write, if it is later than that of the object; absent: a new one. */
+  readonly lastModified?: number | undefined;
+  /** As in `Write`: for attributes that were checked and completed elsewhere, such as those of copies. */
+  readonly isVerbatim?: boolean;
+  /**
+   * URI of the object whose attributes these are, read in this unit of work under the lock of its list. Subscribers find
+   * it in the change.
+   */
+  readonly copiedFrom?: string;
+}
+
+/**
+ * Locks the object whose id is in the path, and creates it or replaces its attributes. The caller's permissions are not checked.
+ *
+ * @returns `undefined` when nothing was written
+ * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
+ */
+export async function changeObject(scope: Scope<WriteOptions>, change: ObjectChange): Promise<Written | undefined> {
+  const id = objectId(scope);
+  const writer = await scope.context.unit.writer();
+  await holdParent(scope, writer);
+  const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
+  const attributes = change.attributes(old);
+  if (attributes === undefined) return undefined;
+  const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = change;
+  const write = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
+  return writeObject(scope, { reader: writer, writer }, write);
+}
+
+/** Texts of large attributes, formatted before the list was locked. */
 const preparedTexts = new WeakMap<JsonObject, string>();
 
 /**
- * The text of attributes that are about to be stored. Patches could make an object grow without end, until it can neither
- * be sent nor read as one text; objects that are too large already may become smaller.
+ * Formats attributes that are about to be stored. Patches could make an object grow until it can neither be sent nor read as
+ * one text. An object that is too large already may become smaller.
  *
  * @throws ServiceError requestTooLarge, invalidParameters
  */
 function* formatFitting(
-  { maxObjectChars, maxObjectValues }: Scope['options'],
+  { maxObjectChars, maxObjectValues }: WriteOptions,
   attributes: JsonObject,
   old: StoredObject | undefined,
 ): Steps<string> {
@@ -149,7 +184,7 @@ function* formatFitting(
   return text;
 }
 
-/** Entries that are already longer, because they were brought from elsewhere, may become shorter. */
+/** Refuses entries with too many principals. An entry that is longer already, because it was imported, may shrink. */
 function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissions, most: number): void {
   for (const name of Object.keys(changes)) {
     const { length } = changes[name]!;
@@ -159,11 +194,11 @@ function requireFewPrincipals(changes: ObjectPermissions, stored: ObjectPermissi
   }
 }
 
-/** Entries that were brought from elsewhere may stay as they are. */
+/** Refuses URIs that no group can have. Imported entries may keep theirs. */
 function requirePossiblePrincipals(
   changes: ObjectPermissions,
   stored: ObjectPermissions,
-  { isImpossibleGroup }: Scope['options'],
+  { isImpossibleGroup }: WriteOptions,
 ): void {
   for (const name of Object.keys(changes)) {
     for (const principal of changes[name]!) {
@@ -175,52 +210,8 @@ function requirePossiblePrincipals(
 }
 
 /**
- * Whether a write may be done in one step, from what was read before it: nothing follows from it, nobody listens, and the
- * request asks for nothing else.
- */
-export function canWriteConditionally({ kind, context, isOnlyWrite = false }: Scope, action: Action): boolean {
-  const { unit } = context;
-  if (!isOnlyWrite || !unit.canWriteConditionally) return false;
-  return kind.declaration.afterChange === undefined && !unit.hears(kind.name, action);
-}
-
-/**
- * What a write alone was decided on has changed, or nobody would know. Nothing was written, and the verb has to be run again
- * under locks.
- */
-export class ChangedMeanwhile extends Error {}
-
-/**
- * Writes to an object of the list in one step; returns its timestamp.
- *
- * @throws ChangedMeanwhile
- */
-export async function writeConditionally(
-  { kind, context, list }: Scope,
-  { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<ConditionalWrite, 'list' | 'holder'>,
-): Promise<number> {
-  const { unit, ids, caller } = context;
-  const { parent } = kind;
-  const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
-  // Written out, for spreads take many times longer.
-  const timestamp = await unit.writeConditionally({
-    list,
-    holder,
-    id,
-    expected,
-    isFresh,
-    text,
-    lastModified,
-    uri,
-    entries,
-  });
-  if (timestamp === undefined) throw new ChangedMeanwhile();
-  return timestamp;
-}
-
-/**
- * Does the slow work on attributes that are about to be written, before anything is locked: that of the kind, and the
- * formatting of large attributes. Their last check may find something else when it is repeated under the lock.
+ * Does slow work on attributes before the list is locked: that of the kind, and the formatting of large attributes. The
+ * check is repeated under the lock and may then have another result.
  *
  * @param isLarge whether the attributes may be large
  */
@@ -241,12 +232,15 @@ async function prepareText(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attr
     if (preparedTexts.has(attributes)) return;
     preparedTexts.set(attributes, await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal'));
   } catch (error) {
-    // Reported after the preconditions, when it is found again.
+    // Reported after the preconditions, when the check under the lock fails again.
     if (!(error instanceof ServiceError)) throw error;
   }
 }
 
-function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>): PendingWrite {
+function pendingWrite(
+  scope: Scope<unknown>,
+  { id, old, attributes }: Pick<Write, 'id' | 'old' | 'attributes'>,
+): PendingWrite {
   const { kind, context } = scope;
   return {
     action: old === undefined ? 'create' : 'update',
@@ -261,20 +255,15 @@ function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 
   };
 }
 
-/** The state with the object as the caller may see it, for telling why a precondition does not hold. */
-export function presentState(scope: Scope, state: LockedState): LockedState {
-  return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
-}
-
-/** Where attributes that are to be checked come from. */
+/** Origin of the attributes to check. */
 export interface CheckedData extends SentAttributes {
-  /** What stands before attribute names in issues: `data.` where the names are those of the request. */
+  /** Prefix of attribute names in issues: `data.` where the names are those of the request. */
   readonly prefix: 'data.' | '';
-  /** Whether they are the stored attributes as they were, to which the schema of the kind is not applied again. */
+  /** Whether these are the stored attributes, to which the schema of the kind is not applied again; default `false`. */
   readonly isStored?: boolean;
 }
 
-/** Checks data against the rules of the kind and completes it; what is wrong is added to the issues. */
+/** Checks data against the rules of the kind and completes it. Faults go to the issues. */
 export function* checkData({ kind }: Scope, data: SentData, from: CheckedData, issues: Issue[]): Steps<JsonObject> {
   const { prefix, isStored = false } = from;
   if (honouredTimestamp(data.lastModified, undefined) === 'out of range')
@@ -294,7 +283,7 @@ export function* checkData({ kind }: Scope, data: SentData, from: CheckedData, i
   return isSteps(checked) ? yield* checked : checked;
 }
 
-/** The id in the data has to be the one in the path. */
+/** Requires the id in the data, if there is one, to be the id in the path. */
 export function requireSameId(sent: SentData['id'], id: string): void {
   if (sent === undefined || sent === id) return;
   throw invalidParameters([{ location: 'body', name: 'id', description: 'the id differs from the one in the path' }]);
