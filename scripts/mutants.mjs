@@ -97,7 +97,7 @@ export const mutants = [
   // Clocks
   {
     name: 'two writes at one instant get one timestamp',
-    file: 'src/backends/memory/list-changes.ts',
+    file: 'src/backends/memory/list-writes.ts',
     find: 'Math.max(this.#clock.now(), current + 1)',
     replace: 'Math.max(this.#clock.now(), current)',
     backend: 'memory',
@@ -125,7 +125,7 @@ export const mutants = [
   },
   {
     name: 'an old chosen timestamp moves the clock of the list back',
-    file: 'src/backends/memory/list-changes.ts',
+    file: 'src/backends/memory/list-writes.ts',
     find: 'if (current === undefined || timestamp > current) this.#table.setClock',
     replace: 'if (current === undefined || timestamp !== current) this.#table.setClock',
     backend: 'memory',

@@ -14,7 +14,7 @@ import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
-import type { ListState } from '../contracts/storage.ts';
+import type { ListSummary } from '../contracts/storage.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
 import { walkLists } from './copy/walk.ts';
@@ -63,7 +63,7 @@ export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }:
   const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
   return withBackends(settings, async (backends) => {
     let count = 0;
-    let lists: ListState[] = [];
+    let lists: ListSummary[] = [];
     for await (const list of walkLists(backends.storage.reader)) {
       const mayHaveSome = list.dead > (maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
       if (!mayHaveSome) continue;
@@ -79,7 +79,7 @@ export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }:
 /** Forgets tombstones of a few lists, in as many units of work as it takes. */
 async function purgeFrom(
   backends: OpenBackends,
-  lists: readonly ListState[],
+  lists: readonly ListSummary[],
   limits: { readonly maxRetained?: number; readonly before?: number },
 ): Promise<number> {
   let count = 0;

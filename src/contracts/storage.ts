@@ -54,7 +54,7 @@ export interface KindCount {
 }
 
 /** A list as a whole: its clock and how much it holds. */
-export interface ListState extends ListKey {
+export interface ListSummary extends ListKey {
   readonly timestamp: number;
   /** See `Page.horizon`. */
   readonly horizon: number;
@@ -124,7 +124,7 @@ export interface StorageReader {
    * @param after continue after this list, which need not be there any more; `undefined`: from the first
    * @param limit lists wanted, at least 1; fewer come when there are no more
    */
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]>;
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]>;
 }
 
 /**

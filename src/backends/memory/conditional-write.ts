@@ -3,7 +3,7 @@ import { runAtOnce } from '../../base/steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { isSameObject } from '../../core/objects/stored.ts';
 import { principalsPerStep, type GrantTable } from './grant-table.ts';
-import type { ListChanges } from './list-changes.ts';
+import type { ListWrites } from './list-writes.ts';
 import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -11,7 +11,7 @@ import type { MemoryUnit } from './unit-queue.ts';
 export function writeConditionally(
   lists: ListTable,
   grants: GrantTable,
-  changes: ListChanges,
+  changes: ListWrites,
   unit: MemoryUnit,
   { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: ConditionalWrite,
 ): number | undefined {

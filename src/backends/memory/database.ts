@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
-import { ListChanges } from './list-changes.ts';
+import { ListWrites } from './list-writes.ts';
 import { ListTable } from './list-table.ts';
 import { writeConditionally } from './conditional-write.ts';
 import { MemoryUnit, UnitQueue } from './unit-queue.ts';
@@ -34,7 +34,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     grants,
     begin: ({ userId } = {}) => queue.begin(userId),
     writeConditionally: (write) =>
-      queue.runAlone((unit) => writeConditionally(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
+      queue.runAlone((unit) => writeConditionally(lists, grants, new ListWrites(lists, clock, unit), unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {

@@ -5,7 +5,7 @@ import { UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
   KindCount,
-  ListState,
+  ListSummary,
   LockedState,
   NewObject,
   Page,
@@ -20,7 +20,7 @@ import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { MemoryDatabase } from './database.ts';
-import { ListChanges } from './list-changes.ts';
+import { ListWrites } from './list-writes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { PageTexts } from './page-texts.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
@@ -106,9 +106,9 @@ class MemoryStorageReader implements StorageReader {
     });
   }
 
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     return this.access.run(() => {
-      const found: ListState[] = [];
+      const found: ListSummary[] = [];
       for (const list of this.table.lists()) {
         const { kind, parent, clock: timestamp, horizon, contents } = list;
         if (timestamp === undefined || (after !== undefined && compareLists(list, after) <= 0)) continue;
@@ -121,12 +121,12 @@ class MemoryStorageReader implements StorageReader {
 
 class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   readonly #unit: MemoryUnit;
-  readonly #changes: ListChanges;
+  readonly #changes: ListWrites;
 
   constructor(lists: ListTable, texts: PageTexts, clock: Clock, unit: MemoryUnit) {
     super(lists, texts, unit);
     this.#unit = unit;
-    this.#changes = new ListChanges(lists, clock, unit);
+    this.#changes = new ListWrites(lists, clock, unit);
   }
 
   /** Nothing to take: the unit holds the turn to write since it began. */

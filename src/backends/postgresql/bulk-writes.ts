@@ -7,7 +7,7 @@ import { lastModifiedField } from '../../core/query/fields.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
-import type { LockedLists } from './locked-lists.ts';
+import type { ListLocks } from './list-locks.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { byTime, joinedList, selectSources } from './selection.ts';
@@ -49,7 +49,7 @@ const detachBelow = prepared(
  * Empties every list whose parent is the URI or lies below it: each gets a new number, and what is stored under the old
  * one is left to the background.
  */
-export async function deleteBelow(access: UnitAccess, lists: LockedLists, uri: string, now: number): Promise<void> {
+export async function deleteBelow(access: UnitAccess, lists: ListLocks, uri: string, now: number): Promise<void> {
   const { low, high } = rangeBelow(uri);
   const statement = await chooseLock(access, lists, uri);
   // Waiting for the lock of one list, others may have come into being below its objects. Once a round finds no more
@@ -69,7 +69,7 @@ export async function deleteBelow(access: UnitAccess, lists: LockedLists, uri: s
  * those below are against it: refused once, the unit runs again and takes them in their turn, unless they are too many to
  * name. Then the server is left to find out who waits in a circle.
  */
-async function chooseLock(access: UnitAccess, lists: LockedLists, uri: string): Promise<Statement> {
+async function chooseLock(access: UnitAccess, lists: ListLocks, uri: string): Promise<Statement> {
   if (lists.isNext({ parent: uri, kind: '' })) return lockBelow;
   const { low, high } = rangeBelow(uri);
   const { rows } = await access.run(findBelow, [uri, low, high, maxNamed + 1]);

@@ -5,7 +5,7 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { nameOf } from './locked-lists.ts';
+import { nameOf } from './list-locks.ts';
 import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(

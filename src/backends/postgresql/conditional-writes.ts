@@ -7,7 +7,7 @@ import { BackendError, TransactionConflict, UnstorableText } from '../../contrac
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
-import { nameOf } from './locked-lists.ts';
+import { nameOf } from './list-locks.ts';
 import { busy, callsOf, type TimedWrite } from './conditional-write-calls.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };

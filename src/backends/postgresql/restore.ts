@@ -6,7 +6,7 @@ import { numberArray, textArray } from './array-text.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { byTime } from './selection.ts';
-import type { LockedList } from './locked-lists.ts';
+import type { ListLock } from './list-locks.ts';
 
 // One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has:
 // the server knows nothing yet of a table that is being filled.
@@ -70,7 +70,7 @@ interface Sorted {
 /** Stores the entries in a list that the unit has locked. */
 export async function restoreEntries(
   access: UnitAccess,
-  list: LockedList,
+  list: ListLock,
   { clock, entries, gone = [], isFresh = false }: Restoration,
 ): Promise<void> {
   const sorted: Sorted = {
@@ -91,7 +91,7 @@ export async function restoreEntries(
  * Whether nothing is in the way of the entries but, perhaps, an object of the id of an object, or a tombstone of the id of a
  * tombstone: while a list is being filled there is nothing, and a few looks find that out.
  */
-async function isFree(access: UnitAccess, list: LockedList, { objects, tombstones }: Sorted): Promise<boolean> {
+async function isFree(access: UnitAccess, list: ListLock, { objects, tombstones }: Sorted): Promise<boolean> {
   if (list.live + list.dead === 0) return true;
   let [low, high] = [Infinity, 0];
   for (const { lastModified } of [...objects, ...tombstones]) {
@@ -112,7 +112,7 @@ async function isFree(access: UnitAccess, list: LockedList, { objects, tombstone
 /** Stores the entries; answers whether all of them have found their place. */
 async function store(
   access: UnitAccess,
-  list: LockedList,
+  list: ListLock,
   { objects, tombstones, isFresh }: Sorted,
   clock: number,
 ): Promise<boolean> {
@@ -151,7 +151,7 @@ async function countOf(access: UnitAccess, statement: Statement, values: readonl
 /** Removes what has one of the ids or timestamps. */
 async function clear(
   access: UnitAccess,
-  list: LockedList,
+  list: ListLock,
   clock: number,
   ids: readonly string[],
   times: readonly number[],

@@ -17,7 +17,7 @@ import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, raiseHorizon, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { absent, nameOf, type Entry, type LockedList, type LockedLists } from './locked-lists.ts';
+import { absent, nameOf, type Entry, type ListLock, type ListLocks } from './list-locks.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
@@ -58,7 +58,7 @@ const chunkObjects = 500;
 
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
   readonly #clock: Clock;
-  readonly #lists: LockedLists;
+  readonly #lists: ListLocks;
   readonly #announceDoomed: () => void;
   /** What calls need is asked for as they come; they take effect one after the other. */
   readonly #inOrder = new InOrder();
@@ -67,9 +67,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** Objects that were read, but not held. */
   readonly #seen = new Map<string, StoredObject>();
   /** New objects that are kept back until something else is sent, so that those of a batch leave together. */
-  readonly #kept: { readonly list: LockedList; readonly object: StoredObject }[] = [];
+  readonly #kept: { readonly list: ListLock; readonly object: StoredObject }[] = [];
 
-  constructor(access: UnitAccess, lists: LockedLists, clock: Clock, announceDoomed: () => void) {
+  constructor(access: UnitAccess, lists: ListLocks, clock: Clock, announceDoomed: () => void) {
     super(access);
     this.#clock = clock;
     this.#lists = lists;
@@ -195,7 +195,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async #bury(
-    list: LockedList,
+    list: ListLock,
     old: StoredObject,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
   ): Promise<Deletion> {
@@ -279,7 +279,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#seen.clear();
   }
 
-  #keep(list: LockedList, object: StoredObject): void {
+  #keep(list: ListLock, object: StoredObject): void {
     this.#kept.push({ list, object });
     if (this.#kept.length === chunkObjects) this.#flush();
   }
@@ -287,7 +287,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** Inserts the objects that were kept back, list by list. */
   #flush(): void {
     const kept = this.#kept.splice(0);
-    const lists = new Map<LockedList, StoredObject[]>();
+    const lists = new Map<ListLock, StoredObject[]>();
     for (const { list, object } of kept) {
       const objects = lists.get(list);
       if (objects === undefined) lists.set(list, [object]);
@@ -296,7 +296,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     for (const [list, objects] of lists) this.#insert(list, objects);
   }
 
-  #insert({ key, list }: LockedList, objects: readonly StoredObject[]): void {
+  #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {
     this.access.send(insertObjects, [
       key.parent,
       list,
@@ -308,13 +308,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   /** Stores a live object in place of the object or tombstone of that id. */
-  async #put(
-    list: LockedList,
-    entry: Entry,
-    id: string,
-    text: string,
-    given: number | undefined,
-  ): Promise<StoredObject> {
+  async #put(list: ListLock, entry: Entry, id: string, text: string, given: number | undefined): Promise<StoredObject> {
     const lastModified = await this.#nextTimestamp(list, given, id);
     const { parent } = list.key;
     const object = new StoredObject(id, lastModified, text);
@@ -334,7 +328,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
    *
    * @throws IntegrityError when another entry of the list has the one given
    */
-  async #nextTimestamp(list: LockedList, given: number | undefined, id: string): Promise<number> {
+  async #nextTimestamp(list: ListLock, given: number | undefined, id: string): Promise<number> {
     const { clock } = list;
     if (given === undefined || given === clock) return nextAfter(clock, this.#clock.now());
     if (clock === undefined || given > clock) return given;

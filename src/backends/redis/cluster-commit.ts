@@ -61,14 +61,14 @@ export class ClusterCommit {
   }
 
   /** Makes findable what is about to be written. */
-  async #announce({ drafts, permissions }: UnitContents): Promise<void> {
+  async #announce({ overlays, permissions }: UnitContents): Promise<void> {
     const keys = this.#keys;
     const fresh = new Map<string, Announcement>();
     const note = (...announcement: Announcement): void => {
       const text = announcement.join('\0');
       if (!this.#announced.has(text)) fresh.set(text, announcement);
     };
-    for (const { list, isDirty, isNew } of drafts) {
+    for (const { list, isDirty, isNew } of overlays) {
       if (!isDirty || !isNew) continue;
       const shard = keys.shard(list.parent);
       note('SADD', `${shard}kinds`, list.kind);
@@ -100,7 +100,7 @@ export class ClusterCommit {
   }
 
   /** All writes to lists and entries. */
-  async #planWrites({ drafts, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
+  async #planWrites({ overlays, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
     const keys = this.#keys;
     const program = new TaggedProgram();
     const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
@@ -110,17 +110,17 @@ export class ClusterCommit {
       }
     };
     if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
-    const drafted = new Set(drafts.map(({ list }) => keys.meta(list)));
+    const overlaid = new Set(overlays.map(({ list }) => keys.meta(list)));
     for (const uri of cascades) {
       const lists = await this.#listsBelow(uri);
       addAll(
         'empty',
-        lists.filter((list) => !drafted.has(keys.meta(list))),
+        lists.filter((list) => !overlaid.has(keys.meta(list))),
       );
     }
-    for (const draft of drafts) {
-      const { list, isDirty } = draft;
-      if (isDirty) program.add(keys.tag(list.parent), listWrites(draft, keys), keys.list(list));
+    for (const overlay of overlays) {
+      const { list, isDirty } = overlay;
+      if (isDirty) program.add(keys.tag(list.parent), listWrites(overlay, keys), keys.list(list));
     }
     for (const change of permissions.entries) await this.#planEntries(change, program);
     return program;
@@ -171,10 +171,10 @@ export class ClusterCommit {
   }
 
   /** What the unit relies on, by slot; lists of a unit that writes several slots are held as well. */
-  #planVerifications({ drafts, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  #planVerifications({ overlays, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
     const keys = this.#keys;
     const program = new TaggedProgram();
-    for (const { list, version } of isFlushed ? [] : drafts) {
+    for (const { list, version } of isFlushed ? [] : overlays) {
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
       const hold = isLone ? [] : ['lease', lease, holdMs];
@@ -195,7 +195,7 @@ export class ClusterCommit {
   }
 
   async #apply(
-    { cascades, drafts }: UnitContents,
+    { cascades, overlays }: UnitContents,
     relied: TaggedProgram,
     writes: TaggedProgram,
     hasBegun: boolean,
@@ -205,7 +205,7 @@ export class ClusterCommit {
     for (const level of levels(writes.tags, cascades.length > 0)) {
       const done = await allSettled(
         level.map((tag) => {
-          const own = drafts.filter(({ list }) => this.#keys.tag(list.parent) === tag);
+          const own = overlays.filter(({ list }) => this.#keys.tag(list.parent) === tag);
           const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
           const release = leases.flatMap((lease) => ['release', lease]);
           const [before, after] = [relied.of(tag), writes.of(tag)];

@@ -10,7 +10,7 @@ import { script } from './script.ts';
 export type Part = 'live' | 'dead' | 'both';
 
 /** What the hash of a list says; what scripts answer begins with it. */
-export interface ListState {
+export interface ListVersion {
   /** `undefined` when the list was never written. */
   readonly clock: number | undefined;
   /** `''` when the list was never written. */
@@ -19,7 +19,7 @@ export interface ListState {
   readonly horizon: number;
 }
 
-export interface ListRange extends ListState {
+export interface ListRange extends ListVersion {
   /** In order, no more than asked for. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries of the range may follow. */
@@ -27,7 +27,7 @@ export interface ListRange extends ListState {
 }
 
 /** The same, and how much there is in the list. */
-export interface ListCounts extends ListState {
+export interface ListCounts extends ListVersion {
   readonly liveCount: number;
   readonly deadCount: number;
 }
@@ -207,7 +207,7 @@ export class ListReads {
     list: ListKey,
     part: Part,
     { low, high }: TimestampRange,
-  ): Promise<ListState & { readonly total: number }> {
+  ): Promise<ListVersion & { readonly total: number }> {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
     return { ...stateOf(reply), total: Number(reply[3]) };
@@ -220,13 +220,16 @@ export class ListReads {
   }
 
   /** The ids of the objects and tombstones that have one of the timestamps. */
-  async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
+  async idsAt(
+    list: ListKey,
+    timestamps: readonly number[],
+  ): Promise<ListVersion & { readonly ids: readonly string[] }> {
     const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
     return { ...stateOf(reply), ids: reply[3] as readonly string[] };
   }
 
   /** What the hash says. */
-  async state(list: ListKey): Promise<ListState> {
+  async state(list: ListKey): Promise<ListVersion> {
     return stateOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
 
@@ -250,7 +253,7 @@ function countsOf(reply: Reply): ListCounts {
   return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]) };
 }
 
-function stateOf([clock, version, horizon]: Reply): ListState {
+function stateOf([clock, version, horizon]: Reply): ListVersion {
   return { clock: clock === null ? undefined : Number(clock), version: version ?? '', horizon: Number(horizon ?? 0) };
 }
 

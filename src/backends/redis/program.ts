@@ -1,7 +1,7 @@
 // Turns what a unit of work has buffered into the arguments of the commit script.
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
-import type { ListDraft } from './list-draft.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import type { EntryChange, MembershipChange } from './permission-log.ts';
 import type { UnitContents } from './unit.ts';
 
@@ -9,10 +9,10 @@ import type { UnitContents } from './unit.ts';
 export type Program = string[];
 
 /** What has to hold for the unit to be committed. */
-export function verifications({ drafts, held, isFlushed }: UnitContents, keys: Keys): Program {
+export function verifications({ overlays, held, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (!isFlushed) {
-    for (const { list, version } of drafts) program.push('version', keys.meta(list), keys.lease(list)[0], version);
+    for (const { list, version } of overlays) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
   for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
   return program;
@@ -20,7 +20,7 @@ export function verifications({ drafts, held, isFlushed }: UnitContents, keys: K
 
 /** All writes of the unit, for a server that holds every slot. */
 export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
-  const { drafts, cascades, isFlushed, permissions } = contents;
+  const { overlays, cascades, isFlushed, permissions } = contents;
   const program: Program = [];
   if (isFlushed) program.push('dropAll', ...counted(keys.shards));
   for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
@@ -28,32 +28,32 @@ export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
   const add = (operations: Program): void => {
     for (const argument of operations) program.push(argument);
   };
-  for (const draft of drafts) {
-    if (!draft.isDirty) continue;
-    add(registration(draft, keys));
-    add(listWrites(draft, keys));
+  for (const overlay of overlays) {
+    if (!overlay.isDirty) continue;
+    add(registration(overlay, keys));
+    add(listWrites(overlay, keys));
   }
   for (const change of permissions.entries) add(entryWrites(change, keys));
   for (const change of permissions.memberships) add(membershipWrites(change, keys));
-  add(releases(drafts, keys));
+  add(releases(overlays, keys));
   return program;
 }
 
-/** Lets other processes have the lists that the drafts held. */
-export function releases(drafts: readonly ListDraft[], keys: Keys): Program {
-  return drafts.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
+/** Lets other processes have the lists that the overlays held. */
+export function releases(overlays: readonly ListOverlay[], keys: Keys): Program {
+  return overlays.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
 }
 
 /** Makes a new list known, before or with its first write. */
-function registration({ list, isNew }: ListDraft, keys: Keys): Program {
+function registration({ list, isNew }: ListOverlay, keys: Keys): Program {
   return isNew ? ['register', keys.shard(list.parent), list.kind, escapeTag(list.parent)] : [];
 }
 
-/** The final state of what a draft has changed. */
-export function listWrites(draft: ListDraft, keys: Keys): Program {
-  const { list, clock, isEmptied, isHorizonRaised, purgedBelow, changed } = draft;
+/** The final state of what an overlay has changed. */
+export function listWrites(overlay: ListOverlay, keys: Keys): Program {
+  const { list, clock, isEmptied, isHorizonRaised, purgedBelow, changed } = overlay;
   const purged = purgedBelow === -Infinity ? '' : purgedBelow === Infinity ? '+inf' : String(purgedBelow);
-  const horizon = isEmptied || isHorizonRaised ? String(draft.horizon) : '';
+  const horizon = isEmptied || isHorizonRaised ? String(overlay.horizon) : '';
   const head = [clock === undefined ? '' : String(clock), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
   const program: Program = ['list', ...keys.list(list), ...head];
   for (const [id, entry] of changed) program.push(...formatEntry(id, entry));

@@ -1,6 +1,6 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -88,8 +88,8 @@ export class RedisStorageReader implements StorageReader {
     return parents;
   }
 
-  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
-    const states: ListState[] = [];
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
+    const states: ListSummary[] = [];
     for (let from = after; ;) {
       const keys = await this.keysAfter(from, limit);
       for (const state of await Promise.all(keys.map((key) => this.stateOf(key)))) {
@@ -106,7 +106,7 @@ export class RedisStorageReader implements StorageReader {
   }
 
   /** `undefined` when the list has no clock. */
-  protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
+  protected async stateOf({ kind, parent }: ListKey): Promise<ListSummary | undefined> {
     const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.counts({ kind, parent });
     return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
   }

@@ -1,10 +1,10 @@
-// The writing half of the storage contract. Every write is made in a draft of its list, under the list's turn; reads see
-// the drafts of their own unit.
+// The writing half of the storage contract. Every write is made in an overlay of its list, under the list's turn; reads see
+// the overlays of their own unit.
 import { InOrder } from '../../base/in-order.ts';
 import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
 import type {
   Deletion,
-  ListState,
+  ListSummary,
   LockedState,
   NewObject,
   PurgeOptions,
@@ -16,7 +16,7 @@ import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../c
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
-import type { ListDraft } from './list-draft.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
 import { restoreEntries } from './restore.ts';
@@ -38,8 +38,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    if (draft !== undefined) return this.#findLive(draft, id);
+    const overlay = await this.#unit.findOverlay(list);
+    if (overlay !== undefined) return this.#findLive(overlay, id);
     return super.get(list, id);
   }
 
@@ -51,47 +51,47 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   override async resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    return draft === undefined ? super.resourceTimestamp(list) : draft.clock;
+    const overlay = await this.#unit.findOverlay(list);
+    return overlay === undefined ? super.resourceTimestamp(list) : overlay.clock;
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    const draft = await this.#unit.draft(list, id === undefined ? [] : [id]);
-    if (id === undefined) return { timestamp: draft.clock, object: undefined, tombstone: undefined };
-    await this.#learn(draft, id);
-    const entry = draft.find(id);
+    const overlay = await this.#unit.overlay(list, id === undefined ? [] : [id]);
+    if (id === undefined) return { timestamp: overlay.clock, object: undefined, tombstone: undefined };
+    await this.#learn(overlay, id);
+    const entry = overlay.find(id);
     const tombstone = entry !== undefined && isTombstone(entry) ? entry : undefined;
-    return { timestamp: draft.clock, object: draft.findLive(id), tombstone };
+    return { timestamp: overlay.clock, object: overlay.findLive(id), tombstone };
   }
 
   async touch(list: ListKey): Promise<number> {
-    const draft = await this.#unit.draft(list);
-    if (draft.clock === undefined) draft.advance(this.#unit.now);
-    return draft.clock!;
+    const overlay = await this.#unit.overlay(list);
+    if (overlay.clock === undefined) overlay.advance(this.#unit.now);
+    return overlay.clock!;
   }
 
   create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#inOrder.run(this.#draftOf(list, id), (draft) => {
-      if (draft.findLive(id) !== undefined) throw new UnicityError('id');
-      return this.#put(draft, id, text, lastModified);
+    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => {
+      if (overlay.findLive(id) !== undefined) throw new UnicityError('id');
+      return this.#put(overlay, id, text, lastModified);
     });
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.#inOrder.run(this.#unit.draft(list), (draft) => {
+    return this.#inOrder.run(this.#unit.overlay(list), (overlay) => {
       this.#unit.requireOpen();
       return objects.map(({ id, text }) => {
-        const object = new StoredObject(id, this.#nextFree(draft), text);
-        draft.advance(object.lastModified);
-        if (!draft.knows(id)) draft.learn(id, undefined);
-        draft.put(id, object);
+        const object = new StoredObject(id, this.#nextFree(overlay), text);
+        overlay.advance(object.lastModified);
+        if (!overlay.knows(id)) overlay.learn(id, undefined);
+        overlay.put(id, object);
         return object;
       });
     });
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#inOrder.run(this.#draftOf(list, id), (draft) => this.#put(draft, id, text, lastModified));
+    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => this.#put(overlay, id, text, lastModified));
   }
 
   delete(
@@ -99,15 +99,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     id: string,
     options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
   ): Promise<Deletion | undefined> {
-    return this.#inOrder.run(this.#draftOf(list, id), async (draft) => {
-      const old = draft.findLive(id);
+    return this.#inOrder.run(this.#overlayOf(list, id), async (overlay) => {
+      const old = overlay.findLive(id);
       if (old === undefined) return undefined;
       await this.#unit.outlive(list, id);
-      const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
+      const lastModified = await this.#nextTimestamp(overlay, options.lastModified, id);
       const tombstone: Tombstone = { id, lastModified, deleted: true };
-      draft.advance(lastModified);
-      draft.put(id, options.keepTombstone === false ? undefined : tombstone);
-      if (options.keepTombstone === false) draft.raiseHorizon(lastModified);
+      overlay.advance(lastModified);
+      overlay.put(id, options.keepTombstone === false ? undefined : tombstone);
+      if (options.keepTombstone === false) overlay.raiseHorizon(lastModified);
       return { old, tombstone };
     });
   }
@@ -116,17 +116,17 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     list: ListKey,
     query: PageQuery,
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    const draft = await this.#unit.draft(list);
-    const { entries, more } = await selectPage(this.#view(draft), 'live', query, piece);
+    const overlay = await this.#unit.overlay(list);
+    const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
     const deletions: Deletion[] = [];
     for (const old of entries) {
       if (isTombstone(old)) continue;
       await this.#unit.outlive(list, old.id);
-      this.#learnFrom(draft, old);
-      const lastModified = this.#nextFree(draft);
+      this.#learnFrom(overlay, old);
+      const lastModified = this.#nextFree(overlay);
       const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-      draft.advance(lastModified);
-      draft.put(old.id, tombstone);
+      overlay.advance(lastModified);
+      overlay.put(old.id, tombstone);
       deletions.push({ old, tombstone });
     }
     return { deletions, more };
@@ -142,15 +142,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     if (before !== undefined && options.maxRetained !== undefined) throw new Error('give either before or maxRetained');
     let purged = 0;
     for (const list of await this.#listsOf(options.kind, options.parent)) {
-      const draft = await this.#unit.draft(list);
-      const view = this.#view(draft);
+      const overlay = await this.#unit.overlay(list);
+      const view = this.#view(overlay);
       const end = before ?? (await nthTombstone(view, Infinity, true, maxRetained));
       const count = end === undefined ? 0 : await view.countRange('dead', { low: -Infinity, high: end - 1 });
       if (end === undefined || count === 0) continue;
       const left = limit - purged;
       const first = count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end);
-      draft.raiseHorizon((await nthTombstone(view, first, true, 1)) ?? 0);
-      draft.purgeBelow(first, Math.min(count, left));
+      overlay.raiseHorizon((await nthTombstone(view, first, true, 1)) ?? 0);
+      overlay.purgeBelow(first, Math.min(count, left));
       purged += Math.min(count, left);
       if (purged === limit) return purged;
     }
@@ -158,24 +158,24 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    const draft = await this.#unit.draft(list);
-    if (draft.liveCount <= maxObjects) return 0;
+    const overlay = await this.#unit.overlay(list);
+    if (overlay.liveCount <= maxObjects) return 0;
     let kept = 0;
     const excess: string[] = [];
-    for await (const entries of selectNewest(this.#view(draft), 'live', selection, piece)) {
+    for await (const entries of selectNewest(this.#view(overlay), 'live', selection, piece)) {
       for (const entry of entries) {
         if (kept++ < maxObjects) continue;
-        this.#learnFrom(draft, entry);
+        this.#learnFrom(overlay, entry);
         excess.push(entry.id);
       }
     }
-    for (const id of excess) draft.put(id, undefined);
+    for (const id of excess) overlay.put(id, undefined);
     return excess.length;
   }
 
   async restore(list: ListKey, restoration: Restoration): Promise<void> {
-    const draft = await this.#unit.draft(list);
-    await restoreEntries(draft, this.#view(draft), restoration);
+    const overlay = await this.#unit.overlay(list);
+    await restoreEntries(overlay, this.#view(overlay), restoration);
   }
 
   async flush(): Promise<void> {
@@ -183,36 +183,36 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   protected override async look<T>(list: ListKey, work: (view: ListView, size: number) => Promise<T>): Promise<T> {
-    const draft = await this.#unit.findDraft(list);
-    return draft === undefined ? super.look(list, work) : work(this.#view(draft), piece);
+    const overlay = await this.#unit.findOverlay(list);
+    return overlay === undefined ? super.look(list, work) : work(this.#view(overlay), piece);
   }
 
   protected override async registeredKinds(): Promise<ReadonlySet<string>> {
-    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
-    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...drafted]);
+    const overlaid = this.#unit.overlays.map(({ list }) => list.kind);
+    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...overlaid]);
   }
 
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
-    for (const { list, clock } of this.#unit.drafts)
+    for (const { list, clock } of this.#unit.overlays)
       if (list.kind === kind && clock !== undefined) parents.add(list.parent);
     return [...parents];
   }
 
   protected override async keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     const stored = this.#unit.isFlushed ? [] : await super.keysAfter(after, limit);
-    const own = this.#unit.drafts.flatMap(({ list, isNew }) => {
+    const own = this.#unit.overlays.flatMap(({ list, isNew }) => {
       const isAhead = after === undefined || compareLists(list, after) > 0;
       return isNew && isAhead && stored.every((each) => compareLists(each, list) !== 0) ? [list] : [];
     });
     return [...stored, ...own].toSorted(compareLists).slice(0, limit);
   }
 
-  protected override async stateOf(list: ListKey): Promise<ListState | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    if (draft === undefined) return super.stateOf(list);
-    if (draft.clock === undefined) return undefined;
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = draft;
+  protected override async stateOf(list: ListKey): Promise<ListSummary | undefined> {
+    const overlay = await this.#unit.findOverlay(list);
+    if (overlay === undefined) return super.stateOf(list);
+    if (overlay.clock === undefined) return undefined;
+    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = overlay;
     return { kind: list.kind, parent: list.parent, timestamp, horizon, live, dead };
   }
 
@@ -227,44 +227,44 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return lists;
   }
 
-  #view(draft: ListDraft): ListView {
-    return new ListView(this.reads, draft.list, draft, () => this.#unit.loseOver(draft.list));
+  #view(overlay: ListOverlay): ListView {
+    return new ListView(this.reads, overlay.list, overlay, () => this.#unit.loseOver(overlay.list));
   }
 
-  async #draftOf(list: ListKey, id: string): Promise<ListDraft> {
-    const draft = await this.#unit.draft(list, [id]);
-    await this.#learn(draft, id);
+  async #overlayOf(list: ListKey, id: string): Promise<ListOverlay> {
+    const overlay = await this.#unit.overlay(list, [id]);
+    await this.#learn(overlay, id);
     this.#unit.requireOpen();
-    return draft;
+    return overlay;
   }
 
-  async #findLive(draft: ListDraft, id: string): Promise<StoredObject | undefined> {
-    await this.#learn(draft, id);
-    return draft.findLive(id);
+  async #findLive(overlay: ListOverlay, id: string): Promise<StoredObject | undefined> {
+    await this.#learn(overlay, id);
+    return overlay.findLive(id);
   }
 
   /** Fetches what the server has of an id. */
-  async #learn(draft: ListDraft, id: string): Promise<void> {
-    if (!draft.knows(id)) await this.#view(draft).byIds([id]);
+  async #learn(overlay: ListOverlay, id: string): Promise<void> {
+    if (!overlay.knows(id)) await this.#view(overlay).byIds([id]);
   }
 
   /** Keeps an entry that a selection has found. */
-  #learnFrom(draft: ListDraft, entry: StoredObject | Tombstone): void {
-    if (!draft.knows(entry.id)) draft.learn(entry.id, entry);
+  #learnFrom(overlay: ListOverlay, entry: StoredObject | Tombstone): void {
+    if (!overlay.knows(entry.id)) overlay.learn(entry.id, entry);
   }
 
-  async #put(draft: ListDraft, id: string, text: string, given: number | undefined): Promise<StoredObject> {
-    const object = new StoredObject(id, await this.#nextTimestamp(draft, given, id), text);
-    draft.advance(object.lastModified);
-    draft.put(id, object);
+  async #put(overlay: ListOverlay, id: string, text: string, given: number | undefined): Promise<StoredObject> {
+    const object = new StoredObject(id, await this.#nextTimestamp(overlay, given, id), text);
+    overlay.advance(object.lastModified);
+    overlay.put(id, object);
     return object;
   }
 
   /** The timestamp that a write gets; nothing is changed yet. */
-  async #nextTimestamp(draft: ListDraft, given: number | undefined, id: string): Promise<number> {
-    if (given === undefined || given === draft.clock) return this.#nextFree(draft);
-    if (draft.clock === undefined || given > draft.clock) return given;
-    for await (const entries of this.#view(draft).walk('both', { low: given, high: given }, false, 2)) {
+  async #nextTimestamp(overlay: ListOverlay, given: number | undefined, id: string): Promise<number> {
+    if (given === undefined || given === overlay.clock) return this.#nextFree(overlay);
+    if (overlay.clock === undefined || given > overlay.clock) return given;
+    for await (const entries of this.#view(overlay).walk('both', { low: given, high: given }, false, 2)) {
       if (entries.some((entry) => entry.id !== id)) {
         throw new IntegrityError('another object has this last_modified');
       }
@@ -272,7 +272,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return given;
   }
 
-  #nextFree({ clock }: ListDraft): number {
+  #nextFree({ clock }: ListOverlay): number {
     return clock === undefined ? this.#unit.now : Math.max(this.#unit.now, clock + 1);
   }
 }

@@ -6,19 +6,19 @@ import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { SharedLocks } from './shared-locks.ts';
-import { ListDraft } from './list-draft.ts';
+import { ListOverlay } from './list-overlay.ts';
 import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 
 /** Everything a unit wants written, and what it relies on. */
 export interface UnitContents {
-  readonly drafts: readonly ListDraft[];
+  readonly overlays: readonly ListOverlay[];
   /** Objects that must still be there. */
   readonly held: readonly { readonly list: ListKey; readonly id: string }[];
-  /** URIs below which all lists are emptied, those of the drafts apart. */
+  /** URIs below which all lists are emptied, those of the overlays apart. */
   readonly cascades: readonly string[];
-  /** Whether all lists are dropped before the drafts are written. */
+  /** Whether all lists are dropped before the overlays are written. */
   readonly isFlushed: boolean;
   readonly permissions: PermissionLog;
 }
@@ -34,7 +34,7 @@ export interface UnitHost {
   /** Makes the writes of a unit happen; resolves when they are known to. */
   commit(contents: UnitContents): Promise<void>;
   /** Lets go of what a unit held that writes nothing. */
-  release(drafts: readonly ListDraft[]): void;
+  release(overlays: readonly ListOverlay[]): void;
   /** Called once when the unit has ended. */
   ended(unit: RedisUnit): void;
 }
@@ -42,8 +42,8 @@ export interface UnitHost {
 export class RedisUnit implements Transaction {
   readonly permissions = new PermissionLog();
   readonly #host: UnitHost;
-  readonly #drafts = new Map<string, Promise<ListDraft>>();
-  readonly #ready = new Map<string, ListDraft>();
+  readonly #overlays = new Map<string, Promise<ListOverlay>>();
+  readonly #ready = new Map<string, ListOverlay>();
   readonly #turns = new Set<string>();
   readonly #inOrder = new InOrder();
   readonly #held = new Map<string, { readonly list: ListKey; readonly id: string }>();
@@ -63,8 +63,8 @@ export class RedisUnit implements Transaction {
     return this.#isFlushed;
   }
 
-  /** The drafts there are, in the order they began. */
-  get drafts(): readonly ListDraft[] {
+  /** The overlays there are, in the order they began. */
+  get overlays(): readonly ListOverlay[] {
     return [...this.#ready.values()];
   }
 
@@ -76,31 +76,31 @@ export class RedisUnit implements Transaction {
     if (!this.#isOpen) throw new Error('the transaction has ended already');
   }
 
-  /** The draft of a list, when there is one, or when the list cannot be read without. */
-  async findDraft(list: ListKey): Promise<ListDraft | undefined> {
+  /** The overlay of a list, when there is one, or when the list cannot be read without. */
+  async findOverlay(list: ListKey): Promise<ListOverlay | undefined> {
     this.requireOpen();
-    const known = this.#drafts.get(nameOf(list));
-    if (known !== undefined || this.#isFlushed || this.#isBelowCascade(list)) return this.draft(list);
+    const known = this.#overlays.get(nameOf(list));
+    if (known !== undefined || this.#isFlushed || this.#isBelowCascade(list)) return this.overlay(list);
     return undefined;
   }
 
   /** Takes the turn on a list, and reads its clock and some of its entries. */
-  async draft(list: ListKey, ids: readonly string[] = []): Promise<ListDraft> {
+  async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
     const name = nameOf(list);
-    let opening = this.#drafts.get(name);
+    let opening = this.#overlays.get(name);
     if (opening === undefined) {
       // Turns are taken in the order in which they are asked for, or units that ask in one order could wait in a circle.
       opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
-      this.#drafts.set(name, opening);
-      opening.catch(() => this.#drafts.delete(name));
+      this.#overlays.set(name, opening);
+      opening.catch(() => this.#overlays.delete(name));
     }
     return opening;
   }
 
   /** Resolves when the turns asked for so far have been taken, or refused. */
   async turnsTaken(): Promise<void> {
-    if (this.#drafts.size > this.#ready.size) await Promise.allSettled(this.#drafts.values());
+    if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
 
   /** Keeps an object from being deleted by other units of this process, which wait. */
@@ -112,7 +112,7 @@ export class RedisUnit implements Transaction {
   /** The lost race over a list that another process has changed meanwhile; the next attempt keeps it out. */
   loseOver(list: ListKey): TransactionConflict {
     this.#host.leases.expectContention(list);
-    const lists = this.drafts.map((draft) => draft.list);
+    const lists = this.overlays.map((overlay) => overlay.list);
     return new TransactionConflict('another process has changed the list', { lists });
   }
 
@@ -132,7 +132,7 @@ export class RedisUnit implements Transaction {
     this.requireOpen();
     await this.#naming(undefined, this.#host.sharedLocks.take({ kind: 'cascade', uri }, this));
     this.requireOpen();
-    for (const draft of this.#ready.values()) if (isBelow(draft.list.parent, uri)) draft.empty(this.now);
+    for (const overlay of this.#ready.values()) if (isBelow(overlay.list.parent, uri)) overlay.empty(this.now);
     if (!this.#isFlushed) this.#cascades.push(uri);
   }
 
@@ -141,7 +141,7 @@ export class RedisUnit implements Transaction {
     this.requireOpen();
     this.#isFlushed = true;
     this.#cascades = [];
-    this.#drafts.clear();
+    this.#overlays.clear();
     this.#ready.clear();
     this.#held.clear();
   }
@@ -149,19 +149,19 @@ export class RedisUnit implements Transaction {
   async commit(): Promise<void> {
     this.requireOpen();
     this.#isOpen = false;
-    const drafts = this.drafts;
+    const overlays = this.overlays;
     const { permissions } = this;
     const writes =
-      this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || drafts.some(({ isDirty }) => isDirty);
-    // Those of lists that have a draft are the unit's own to change, or unchanged as their list is.
+      this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
+    // Those of lists that have an overlay are the unit's own to change, or unchanged as their list is.
     const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(nameOf(list)));
     try {
       if (!writes) {
-        this.#host.release(drafts);
+        this.#host.release(overlays);
         return;
       }
       const answer = this.#host.commit({
-        drafts,
+        overlays,
         held,
         cascades: this.#cascades,
         isFlushed: this.#isFlushed,
@@ -177,29 +177,29 @@ export class RedisUnit implements Transaction {
   async rollback(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#host.release(this.drafts);
+    this.#host.release(this.overlays);
     this.#end();
   }
 
-  async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListDraft> {
+  async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
     await this.#naming(list, this.#host.queue.take(name, this));
     this.#turns.add(name);
     if (!this.#isOpen) {
       this.#releaseTurns();
       this.requireOpen();
     }
-    let draft: ListDraft;
+    let overlay: ListOverlay;
     if (this.#isFlushed) {
-      draft = new ListDraft(list, { clock: undefined, version: '', horizon: 0, liveCount: 0, deadCount: 0 });
-      draft.empty(this.now);
+      overlay = new ListOverlay(list, { clock: undefined, version: '', horizon: 0, liveCount: 0, deadCount: 0 });
+      overlay.empty(this.now);
     } else {
       const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
-      draft = new ListDraft(list, head, isLeased);
-      for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
-      if (this.#isBelowCascade(list)) draft.empty(this.now);
+      overlay = new ListOverlay(list, head, isLeased);
+      for (const [index, id] of ids.entries()) overlay.learn(id, head.entries[index]);
+      if (this.#isBelowCascade(list)) overlay.empty(this.now);
     }
-    this.#ready.set(name, draft);
-    return draft;
+    this.#ready.set(name, overlay);
+    return overlay;
   }
 
   #isBelowCascade({ parent }: ListKey): boolean {
@@ -212,7 +212,7 @@ export class RedisUnit implements Transaction {
       return await waiting;
     } catch (error) {
       if (!(error instanceof TransactionConflict)) throw error;
-      const lists = this.drafts.map((draft) => draft.list);
+      const lists = this.overlays.map((overlay) => overlay.list);
       throw new TransactionConflict(error.message, {
         cause: error,
         lists: list === undefined ? lists : [...lists, list],

@@ -9,7 +9,7 @@ import { isSameObject, StoredObject, type ListKey } from '../../core/objects/sto
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
-import { Drafts } from './list-drafts.ts';
+import { ListRows } from './list-rows.ts';
 import { keyOfObject, type Changes } from './read-cache.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
@@ -92,7 +92,7 @@ export class ConditionalWrites {
 class Round {
   readonly #connection: Connection;
   readonly #changes: Changes;
-  readonly #drafts: Drafts;
+  readonly #drafts: ListRows;
   readonly #folders = new Folders();
   /** Objects above lists that are there. */
   readonly #holders = new Set<string>();
@@ -104,7 +104,7 @@ class Round {
   constructor(connection: Connection, changes: Changes, now: number) {
     this.#connection = connection;
     this.#changes = changes;
-    this.#drafts = new Drafts(connection, now);
+    this.#drafts = new ListRows(connection, now);
   }
 
   /** Returns the timestamp of each; `undefined` for those that found something else than they expected. */

@@ -1,6 +1,6 @@
 // The rows of lists: which number a list has, its clock and its counts.
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { ListState } from '../../contracts/storage.ts';
+import type { ListSummary } from '../../contracts/storage.ts';
 import type { Connection } from './connection.ts';
 
 export interface ListRow {
@@ -42,8 +42,8 @@ export function findList(connection: Connection, { kind, parent }: ListKey): Sto
 }
 
 /** The first lists after one, by parent and then by kind. */
-export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListState[] {
-  const found: ListState[] = [];
+export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListSummary[] {
+  const found: ListSummary[] = [];
   const collect = (condition: string, parameters: readonly string[]): void => {
     const wanted = limit - found.length;
     if (wanted <= 0) return;

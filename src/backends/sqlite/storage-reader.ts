@@ -1,5 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -57,7 +57,7 @@ export class SqliteStorageReader implements StorageReader {
     );
   }
 
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     return this.access.run((connection) => listsAfter(connection, after, limit));
   }
 }

@@ -7,7 +7,7 @@ import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** Those that a unit of work makes. */
-export class ListChanges {
+export class ListWrites {
   readonly #table: ListTable;
   readonly #clock: Clock;
   readonly #unit: MemoryUnit;

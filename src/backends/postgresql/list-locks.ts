@@ -13,7 +13,7 @@ export interface Entry {
   readonly tombstone: Tombstone | undefined;
 }
 
-export class LockedList {
+export class ListLock {
   readonly key: ListKey;
   /** Internal number, under which objects and tombstones are kept. */
   readonly list: string;
@@ -71,9 +71,9 @@ const updateRow = prepared(
   'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5 WHERE parent = $1 AND kind = $2',
 );
 
-export class LockedLists implements ListsOfUnit {
+export class ListLocks implements ListsOfUnit {
   readonly #unit: PostgresUnit;
-  readonly #lists = new Map<string, LockedList>();
+  readonly #lists = new Map<string, ListLock>();
   /** Everything that was ever asked for. */
   readonly #wanted = new Map<string, ListKey>();
   /** Locks that are being waited for, so that nobody asks for the same again. */
@@ -102,7 +102,7 @@ export class LockedLists implements ListsOfUnit {
 
   inherit({ lists, wanted, added, kept }: Inheritance): void {
     for (const { key, row, isChanged } of lists) {
-      const list = new LockedList(key, row);
+      const list = new ListLock(key, row);
       list.isChanged = isChanged;
       this.#lists.set(nameOf(key), list);
     }
@@ -126,7 +126,7 @@ export class LockedLists implements ListsOfUnit {
   }
 
   /** Locks the list, which is created without a clock when it is not there yet, and reads what is under the id. */
-  async lock(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry }> {
+  async lock(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry }> {
     const found = await this.find(key, id);
     if (found !== undefined) return found;
     await this.#add(key);
@@ -136,7 +136,7 @@ export class LockedLists implements ListsOfUnit {
   }
 
   /** The same for a list that need not be there. */
-  async find(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry } | undefined> {
+  async find(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry } | undefined> {
     const name = nameOf(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
@@ -185,7 +185,7 @@ export class LockedLists implements ListsOfUnit {
   }
 
   /** Locks the list alone; `undefined` when it is not there. */
-  async findList(key: ListKey): Promise<LockedList | undefined> {
+  async findList(key: ListKey): Promise<ListLock | undefined> {
     const name = nameOf(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
@@ -194,7 +194,7 @@ export class LockedLists implements ListsOfUnit {
   }
 
   /** Locks the list alone, creating it without a clock. */
-  async lockList(key: ListKey): Promise<LockedList> {
+  async lockList(key: ListKey): Promise<ListLock> {
     const found = await this.findList(key);
     if (found !== undefined) return found;
     await this.#add(key);
@@ -244,14 +244,14 @@ export class LockedLists implements ListsOfUnit {
     if (count > 0) this.#added.add(nameOf(key));
   }
 
-  async #entryOf(list: LockedList, id: string): Promise<Entry> {
+  async #entryOf(list: ListLock, id: string): Promise<Entry> {
     const known = list.entries.get(id);
     if (known !== undefined) return known;
     const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);
     return keepEntry(list, id, rows[0]);
   }
 
-  #keep(key: ListKey, row: Row | undefined): LockedList | undefined {
+  #keep(key: ListKey, row: Row | undefined): ListLock | undefined {
     const name = nameOf(key);
     if (row === undefined) {
       // The unit has nothing of it, so whatever comes before it may still be waited for.
@@ -259,7 +259,7 @@ export class LockedLists implements ListsOfUnit {
       return undefined;
     }
     // Somebody else may have kept it while this one waited for the answer.
-    const list = this.#lists.get(name) ?? new LockedList(key, row);
+    const list = this.#lists.get(name) ?? new ListLock(key, row);
     this.#lists.set(name, list);
     return list;
   }
@@ -274,7 +274,7 @@ function valuesOf({ parent, kind }: ListKey, [, clock, live, dead]: Row): readon
   return [parent, kind, clock ?? null, live ?? null, dead ?? null];
 }
 
-function keepEntry(list: LockedList, id: string, row: Row | undefined): Entry {
+function keepEntry(list: ListLock, id: string, row: Row | undefined): Entry {
   const known = list.entries.get(id);
   if (known !== undefined) return known;
   const entry = row === undefined ? absent : entryOf(id, row);

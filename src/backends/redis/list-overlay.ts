@@ -1,13 +1,13 @@
 // What a unit of work has changed in one list, laid over the list as it was when the unit took its turn. Nothing of it is
-// on the server before the commit, which verifies that the list still has the version the draft began with.
+// on the server before the commit, which verifies that the list still has the version the overlay began with.
 import { requireStorable } from '../../contracts/errors.ts';
 import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListCounts, Part } from './list-reads.ts';
 
-export class ListDraft {
+export class ListOverlay {
   readonly list: ListKey;
-  /** Of the list on the server when the draft began. */
+  /** Of the list on the server when the overlay began. */
   readonly version: string;
   /** Whether the list has to be made known to the registry. */
   readonly isNew: boolean;
@@ -50,7 +50,7 @@ export class ListDraft {
     return this.isEmptied || this.changed.has(id) || this.#known.has(id);
   }
 
-  /** The live object or tombstone as the unit sees it, of an id that the draft knows. */
+  /** The live object or tombstone as the unit sees it, of an id that the overlay knows. */
   find(id: string): StoredEntry | undefined {
     if (this.changed.has(id)) return this.changed.get(id);
     const entry = this.#known.get(id);
@@ -67,7 +67,7 @@ export class ListDraft {
     return !this.changed.has(entry.id) && this.#survives(entry);
   }
 
-  /** Puts an entry, or nothing, in the place of what an id had. The draft must know the id. */
+  /** Puts an entry, or nothing, in the place of what an id had. The overlay must know the id. */
   put(id: string, entry: StoredEntry | undefined): void {
     requireStorable(id);
     if (entry !== undefined && !isTombstone(entry)) requireStorable(entry.text);

@@ -4,10 +4,10 @@ import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type CountChange, type ListRow } from './lists.ts';
 import { keyOfList } from './read-cache.ts';
 
-export class Drafts {
+export class ListRows {
   readonly #connection: Connection;
   readonly #now: number;
-  readonly #drafts = new Map<string, Draft>();
+  readonly #drafts = new Map<string, RowChange>();
 
   constructor(connection: Connection, now: number) {
     this.#connection = connection;
@@ -15,11 +15,11 @@ export class Drafts {
   }
 
   /** The list as the writes so far have left it. */
-  of(list: ListKey): Draft {
+  of(list: ListKey): RowChange {
     const key = keyOfList(list);
     let draft = this.#drafts.get(key);
     if (draft === undefined) {
-      draft = new Draft(this.#connection, list, this.#now);
+      draft = new RowChange(this.#connection, list, this.#now);
       this.#drafts.set(key, draft);
     }
     return draft;
@@ -31,7 +31,7 @@ export class Drafts {
   }
 }
 
-class Draft {
+class RowChange {
   readonly #connection: Connection;
   readonly #key: ListKey;
   readonly #now: number;
