@@ -1,5 +1,7 @@
 // Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
 // in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+import type { ListState } from '../core/lists/list-state.ts';
+import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { JoinedEntries } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
@@ -38,30 +40,16 @@ export interface NewObject {
   readonly text: string;
 }
 
-/** Which tombstones are forgotten; see `purgeDeleted`. */
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
-
 /** How much there is of a kind, over all its lists. */
 export interface KindCount {
   readonly objects: number;
   readonly tombstones: number;
 }
 
-/** A list as a whole: its clock and how much it holds. */
-export interface ListSummary extends ListKey {
+/** A list that has a clock, without its contents. */
+export interface ListSummary extends ListKey, Omit<ListState, 'clock'> {
+  /** The clock. */
   readonly timestamp: number;
-  /** See `Page.horizon`. */
-  readonly horizon: number;
-  /** How many live objects. */
-  readonly live: number;
-  /** How many tombstones. */
-  readonly dead: number;
 }
 
 /** A part of a list as it shall be, whatever the time is. */

@@ -4,7 +4,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
-import { ListWrites } from './list-writes.ts';
 import { ListTable } from './list-table.ts';
 import { writeConditionally } from './conditional-write.ts';
 import { MemoryUnit, UnitQueue } from './unit-queue.ts';
@@ -33,8 +32,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     lists,
     grants,
     begin: ({ userId } = {}) => queue.begin(userId),
-    writeConditionally: (write) =>
-      queue.runAlone((unit) => writeConditionally(lists, grants, new ListWrites(lists, clock, unit), unit, write)),
+    writeConditionally: (write) => queue.runAlone((unit) => writeConditionally(lists, grants, clock, unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {

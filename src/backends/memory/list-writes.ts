@@ -1,12 +1,13 @@
-// Changes to single objects of lists: which timestamp each gets, and what it does to the clock of the list.
+// Writes to single objects of lists: each gets its timestamp and moves the clock of its list. Units of work and
+// single-statement writes share them.
 import type { Clock } from '../../base/clock.ts';
-import { IntegrityError } from '../../contracts/errors.ts';
+import { requireFree, requireTimestamp } from '../../contracts/list-timestamps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
+import { mayBeTaken, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** Those that a unit of work makes. */
 export class ListWrites {
   readonly #table: ListTable;
   readonly #clock: Clock;
@@ -21,40 +22,31 @@ export class ListWrites {
   /**
    * Creates the object, or puts it in place of the object or tombstone of that id.
    *
-   * @param isFresh there is neither
+   * @param isFresh neither exists
    */
   put(list: ListKey, id: string, text: string, given: number | undefined, isFresh?: boolean): StoredObject {
-    const object = new StoredObject(id, this.nextTimestamp(list, given, id), text);
-    this.advance(list, object.lastModified);
+    const object = new StoredObject(id, this.#timestampFor(list, given, id), text);
+    this.#table.move(list, { clock: object.lastModified }, this.#unit);
     this.#table.put(list, object, this.#unit, isFresh);
     return object;
   }
 
+  /** Deletes the object. */
   remove(list: ListKey, old: StoredObject, given: number | undefined, keepTombstone: boolean): Deletion {
-    const lastModified = this.nextTimestamp(list, given, old.id);
+    const lastModified = this.#timestampFor(list, given, old.id);
     const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-    this.advance(list, lastModified);
+    this.#table.move(list, removalChange(lastModified, keepTombstone), this.#unit);
     this.#table.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
-    if (!keepTombstone) this.#table.raiseHorizon(list, lastModified, this.#unit);
     return { old, tombstone };
   }
 
-  /** The timestamp that a write to the object gets; nothing is changed yet. */
-  nextTimestamp(list: ListKey, given: number | undefined, id?: string): number {
-    const found = this.#table.find(list);
-    const current = found?.clock;
-    if (current === undefined) return given ?? this.#clock.now();
-    if (given === undefined || given === current) return Math.max(this.#clock.now(), current + 1);
-    const { liveByTime, deadByTime } = found!.contents;
-    const holder = given < current ? (liveByTime.get(given) ?? deadByTime.get(given)) : undefined;
-    if (holder !== undefined && holder.id !== id) throw new IntegrityError('another object has this last_modified');
-    return given;
-  }
-
-  /** Moves the clock of the list forward, never back. */
-  advance(list: ListKey, timestamp: number): number {
-    const current = this.#table.find(list)?.clock;
-    if (current === undefined || timestamp > current) this.#table.setClock(list, timestamp, this.#unit);
-    return timestamp;
+  #timestampFor(key: ListKey, given: number | undefined, id: string): number {
+    const list = this.#table.find(key);
+    if (list !== undefined && mayBeTaken(list, given)) {
+      const { liveByTime, deadByTime } = list.contents;
+      const holder = liveByTime.get(given) ?? deadByTime.get(given);
+      if (holder !== undefined) requireFree([holder.id], id);
+    }
+    return requireTimestamp(list ?? unwritten, this.#clock.now(), given);
   }
 }

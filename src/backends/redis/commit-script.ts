@@ -7,6 +7,7 @@
 //
 // Arguments: root of all names, the time, the version to set, whether the script may touch every slot, the mark of the
 // process, then operations, each a name and its own arguments. Answers `done`, or `conflict` when nothing was written.
+import { clockRule } from '../../core/lists/clock-rule.ts';
 import { entryOperations } from './entry-operations.ts';
 import { script } from './script.ts';
 
@@ -74,7 +75,20 @@ function operations.probe()
 end
 `;
 
+/** The clock rule as Lua. Its numbers are exact up to the last timestamp. */
+const rule = clockRule<string, string>({
+  literal: (value) => String(value),
+  sum: (a, b) => `(${a} + ${b})`,
+  larger: (a, b) => `math.max(${a}, ${b})`,
+  smaller: (a, b) => `math.min(${a}, ${b})`,
+  isAtMost: (a, b) => `${a} <= ${b}`,
+});
+
 const lists = `
+-- Writes a timestamp as a text without fraction or exponent.
+local function format(timestamp)
+  return string.format('%.0f', timestamp)
+end
 function operations.release()
   local lease = take()
   if call('GET', lease) == mark then call('DEL', lease) end
@@ -84,19 +98,17 @@ function operations.register()
   call('SADD', shard .. 'kinds', kind)
   call('ZADD', shard .. 'k:' .. kind, 0, place)
 end
--- Moves the horizon of a list forward, never back. Timestamps are texts without fractions.
 local function raiseHorizon(meta, timestamp)
-  if tonumber(timestamp) > tonumber(call('HGET', meta, 'h') or '0') then call('HSET', meta, 'h', timestamp) end
+  local horizon = tonumber(call('HGET', meta, 'h') or '0')
+  call('HSET', meta, 'h', format(${rule.horizon('horizon', 'timestamp')}))
 end
 local function emptyList(tag, kind)
   local meta, live, dead = tag .. 'm:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind
-  if call('EXISTS', live) == 1 then
-    local clock = string.format('%.0f', math.max(now, tonumber(call('HGET', meta, 'c')) + 1))
-    call('HSET', meta, 'c', clock, 'v', version)
+  if call('EXISTS', live, dead) > 0 then
+    local clock = tonumber(call('HGET', meta, 'c'))
+    if call('EXISTS', live) == 1 then clock = ${rule.emptied('clock', 'now')} end
+    call('HSET', meta, 'c', format(clock), 'v', version)
     raiseHorizon(meta, clock)
-  elseif call('EXISTS', dead) == 1 then
-    call('HSET', meta, 'v', version)
-    raiseHorizon(meta, call('HGET', meta, 'c'))
   end
   unlink(tag .. 'o:' .. kind, live, dead)
 end
@@ -137,7 +149,7 @@ function operations.list()
     -- A cascade has emptied the list as it was on the server, and knows nothing of what the unit did to it before.
     call('HSET', meta, 'h', horizon)
     unlink(objects, live, dead)
-  elseif horizon ~= '' then raiseHorizon(meta, horizon) end
+  elseif horizon ~= '' then raiseHorizon(meta, tonumber(horizon)) end
   if purged ~= '' then call('ZREMRANGEBYSCORE', dead, '-inf', '(' .. purged) end
   for _ = 1, count do
     local state, id = take(), take()

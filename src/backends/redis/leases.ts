@@ -2,6 +2,7 @@
 // enough. Where it has failed, writers take the list for a moment and others wait, so that every attempt gets somewhere.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../../contracts/errors.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { ListHead, ListReads } from './list-reads.ts';
 
@@ -52,7 +53,7 @@ export class Leases {
 
   /** Says that another process writes the list at the same time. */
   expectContention(list: ListKey): void {
-    const name = nameOf(list);
+    const name = keyOfList(list);
     this.#contended.delete(name);
     this.#contended.set(name, performance.now() + contentionMs);
     if (this.#contended.size <= maxContended) return;
@@ -64,15 +65,11 @@ export class Leases {
 
   #isContended(list: ListKey): boolean {
     if (this.#contended.size === 0) return false;
-    const name = nameOf(list);
+    const name = keyOfList(list);
     const until = this.#contended.get(name);
     if (until === undefined) return false;
     if (until > performance.now()) return true;
     this.#contended.delete(name);
     return false;
   }
-}
-
-function nameOf({ kind, parent }: ListKey): string {
-  return `${kind}\0${parent}`;
 }

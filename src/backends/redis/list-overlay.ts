@@ -1,58 +1,80 @@
-// What a unit of work has changed in one list, laid over the list as it was when the unit took its turn. Nothing of it is
-// on the server before the commit, which verifies that the list still has the version the overlay began with.
+// The uncommitted changes of a unit of work to one list, laid over the list as it was when the unit took its turn. The server
+// has none of them before the commit, which verifies that the list still has the version that the overlay began with.
 import { requireStorable } from '../../contracts/errors.ts';
+import { changeState, emptyState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
-import type { ListCounts, Part } from './list-reads.ts';
+import type { VersionedList, Part } from './list-reads.ts';
 
 export class ListOverlay {
   readonly list: ListKey;
-  /** Of the list on the server when the overlay began. */
+  /** Version of the list on the server when the overlay began. */
   readonly version: string;
-  /** Whether the list has to be made known to the registry. */
+  /** Whether the commit has to register the list. */
   readonly isNew: boolean;
-  /** Whether other processes are kept from the list until the unit ends. */
+  /** Whether a lease keeps other processes from the list until the unit ends. */
   readonly isLeased: boolean;
-  clock: number | undefined;
-  horizon: number;
-  isHorizonRaised = false;
-  liveCount: number;
-  deadCount: number;
-  /** Whether everything that was there before is gone. */
-  isEmptied = false;
-  /** Tombstones of before that are older are gone. */
-  purgedBelow = -Infinity;
-  isDirty = false;
-  /** By id, as it will be; `undefined`: nothing at all. */
-  readonly changed = new Map<string, StoredEntry | undefined>();
-  /** Entries of the server that were looked at; `undefined`: there is none. */
+  readonly #before: ListState;
+  #state: ListState;
+  #isEmptied = false;
+  #purgedBelow = -Infinity;
+  #isDirty = false;
+  readonly #changed = new Map<string, StoredEntry | undefined>();
+  /** Entries of the server that were read; `undefined`: the id has none. */
   readonly #known = new Map<string, StoredEntry | undefined>();
 
-  constructor(list: ListKey, { clock, version, horizon, liveCount, deadCount }: ListCounts, isLeased = false) {
+  constructor(list: ListKey, before: VersionedList, isLeased = false) {
     requireStorable(list.parent);
     this.list = list;
-    this.clock = clock;
-    this.version = version;
-    this.horizon = horizon;
-    this.isNew = clock === undefined;
+    this.version = before.version;
+    this.isNew = before.clock === undefined;
     this.isLeased = isLeased;
-    this.liveCount = liveCount;
-    this.deadCount = deadCount;
+    this.#before = before;
+    this.#state = before;
   }
 
-  /** Keeps what was read from the server. */
+  /** The state of the list as the unit sees it. */
+  get state(): ListState {
+    return this.#state;
+  }
+
+  get isHorizonRaised(): boolean {
+    return this.#state.horizon > this.#before.horizon;
+  }
+
+  /** Whether everything that the server has of the list is gone. */
+  get isEmptied(): boolean {
+    return this.#isEmptied;
+  }
+
+  /** The tombstones that the server has below this timestamp are gone. */
+  get purgedBelow(): number {
+    return this.#purgedBelow;
+  }
+
+  /** Whether the commit has to write anything. */
+  get isDirty(): boolean {
+    return this.#isDirty;
+  }
+
+  /** Changed entries by id; `undefined`: neither object nor tombstone is left. */
+  get changed(): ReadonlyMap<string, StoredEntry | undefined> {
+    return this.#changed;
+  }
+
+  /** Keeps what the server has of an id. */
   learn(id: string, entry: StoredEntry | undefined): void {
     this.#known.set(id, entry);
   }
 
-  /** Whether `find` can tell about the id. */
+  /** Whether the overlay knows what the server has of the id. */
   knows(id: string): boolean {
-    return this.isEmptied || this.changed.has(id) || this.#known.has(id);
+    return this.#isEmptied || this.#changed.has(id) || this.#known.has(id);
   }
 
-  /** The live object or tombstone as the unit sees it, of an id that the overlay knows. */
+  /** Returns the live object or tombstone of a known id as the unit sees it. */
   find(id: string): StoredEntry | undefined {
-    if (this.changed.has(id)) return this.changed.get(id);
+    if (this.#changed.has(id)) return this.#changed.get(id);
     const entry = this.#known.get(id);
     return entry !== undefined && this.#survives(entry) ? entry : undefined;
   }
@@ -62,69 +84,61 @@ export class ListOverlay {
     return entry === undefined || isTombstone(entry) ? undefined : entry;
   }
 
-  /** Whether the unit still sees this entry of the server. */
+  /** Whether the unit still sees an entry of the server. */
   shows(entry: StoredEntry): boolean {
-    return !this.changed.has(entry.id) && this.#survives(entry);
+    return !this.#changed.has(entry.id) && this.#survives(entry);
   }
 
-  /** Puts an entry, or nothing, in the place of what an id had. The overlay must know the id. */
-  put(id: string, entry: StoredEntry | undefined): void {
+  /** Changes clock and horizon. */
+  move(change: Pick<ListChange, 'clock' | 'horizon'>): void {
+    this.#change(change);
+  }
+
+  /** Puts an entry, or nothing, in the place of what a known id had. Clock and horizon move as well where given. */
+  put(
+    id: string,
+    entry: StoredEntry | undefined,
+    { clock, horizon }: Pick<ListChange, 'clock' | 'horizon'> = {},
+  ): void {
     requireStorable(id);
     if (entry !== undefined && !isTombstone(entry)) requireStorable(entry.text);
-    this.isDirty = true;
-    this.#count(this.find(id), -1);
-    this.#count(entry, 1);
-    this.changed.set(id, entry);
+    const before = this.find(id);
+    const live = count(entry, false) - count(before, false);
+    const dead = count(entry, true) - count(before, true);
+    this.#change({ clock, horizon, live, dead });
+    this.#changed.set(id, entry);
   }
 
-  /** Moves the clock forward, never back. */
-  advance(timestamp: number): void {
-    this.isDirty = true;
-    if (this.clock === undefined || timestamp > this.clock) this.clock = timestamp;
-  }
-
-  /** Moves the horizon forward, never back. */
-  raiseHorizon(timestamp: number): void {
-    if (timestamp <= this.horizon) return;
-    this.isDirty = true;
-    this.isHorizonRaised = true;
-    this.horizon = timestamp;
-  }
-
-  /** Removes everything; the clock moves when live objects are lost, and the horizon to the clock when anything is. */
+  /** Empties the list together with its parent. */
   empty(now: number): void {
-    if (this.liveCount > 0 && this.clock !== undefined) this.advance(Math.max(now, this.clock + 1));
-    if (this.liveCount + this.deadCount > 0 && this.clock !== undefined) this.raiseHorizon(this.clock);
-    if (this.clock !== undefined) this.isDirty = true;
-    this.isEmptied = true;
-    this.liveCount = 0;
-    this.deadCount = 0;
-    this.changed.clear();
+    this.#state = emptyState(this.#state, now);
+    if (this.#state.clock !== undefined) this.#isDirty = true;
+    this.#isEmptied = true;
+    this.#changed.clear();
   }
 
-  /** Forgets all tombstones that are older; the caller knows how many they are. */
-  purgeBelow(timestamp: number, count: number): void {
-    this.isDirty = true;
-    this.deadCount -= count;
-    this.purgedBelow = Math.max(this.purgedBelow, timestamp);
-    for (const [id, entry] of this.changed) {
-      if (entry !== undefined && isTombstone(entry) && entry.lastModified < timestamp) this.changed.set(id, undefined);
+  /** Deletes the oldest tombstones, up to the one of this timestamp. The caller knows their number. */
+  purge(latest: number, purged: number): void {
+    this.#change({ dead: -purged, horizon: latest });
+    this.#purgedBelow = Math.max(this.#purgedBelow, latest + 1);
+    for (const [id, entry] of this.#changed) {
+      if (entry !== undefined && isTombstone(entry) && entry.lastModified <= latest) this.#changed.set(id, undefined);
     }
   }
 
-  /** The changed entries of the range, in order. */
+  /** Returns the changed entries of the range in order. */
   changesIn(part: Part, range: TimestampRange, isDescending: boolean): readonly StoredEntry[] {
     const found: StoredEntry[] = [];
-    for (const entry of this.changed.values())
+    for (const entry of this.#changed.values())
       if (entry !== undefined && isPartOf(entry, part, range)) found.push(entry);
     const sign = isDescending ? -1 : 1;
     return found.toSorted((a, b) => sign * (a.lastModified - b.lastModified));
   }
 
-  /** How many more entries of the range the unit sees than the server has. */
+  /** Returns how many more entries of the range the unit sees than the server has. */
   differenceIn(part: Part, range: TimestampRange): number {
     let difference = 0;
-    for (const [id, entry] of this.changed) {
+    for (const [id, entry] of this.#changed) {
       if (entry !== undefined && isPartOf(entry, part, range)) difference++;
       const before = this.#known.get(id);
       if (before !== undefined && this.#survives(before) && isPartOf(before, part, range)) difference--;
@@ -132,15 +146,18 @@ export class ListOverlay {
     return difference;
   }
 
-  #count(entry: StoredEntry | undefined, change: number): void {
-    if (entry === undefined) return;
-    if (isTombstone(entry)) this.deadCount += change;
-    else this.liveCount += change;
+  #change(change: ListChange): void {
+    this.#isDirty = true;
+    this.#state = changeState(this.#state, change);
   }
 
   #survives(entry: StoredEntry): boolean {
-    return !this.isEmptied && !(isTombstone(entry) && entry.lastModified < this.purgedBelow);
+    return !this.#isEmptied && !(isTombstone(entry) && entry.lastModified < this.#purgedBelow);
   }
+}
+
+function count(entry: StoredEntry | undefined, isDead: boolean): number {
+  return entry !== undefined && isTombstone(entry) === isDead ? 1 : 0;
 }
 
 function isPartOf(entry: StoredEntry, part: Part, { low, high }: TimestampRange): boolean {

@@ -1,5 +1,6 @@
 // Reads of one list, each a script and so a snapshot: clock, version and entries fit together. The version is a text that
 // every commit replaces, so two reads that found the same one have seen the same list.
+import type { ListState } from '../../core/lists/list-state.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { RedisClient } from './client.ts';
@@ -9,31 +10,26 @@ import { script } from './script.ts';
 /** Which entries take part. */
 export type Part = 'live' | 'dead' | 'both';
 
-/** What the hash of a list says; what scripts answer begins with it. */
-export interface ListVersion {
-  /** `undefined` when the list was never written. */
-  readonly clock: number | undefined;
+/** What the hash of a list says. The replies of all scripts begin with it. */
+export interface ListVersion extends Pick<ListState, 'clock' | 'horizon'> {
   /** `''` when the list was never written. */
   readonly version: string;
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
-  readonly horizon: number;
 }
 
 export interface ListRange extends ListVersion {
-  /** In order, no more than asked for. */
+  /** In order, at most as many as asked for. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries of the range may follow. */
   readonly more: boolean;
 }
 
-/** The same, and how much there is in the list. */
-export interface ListCounts extends ListVersion {
-  readonly liveCount: number;
-  readonly deadCount: number;
+/** The state of a list in one version. */
+export interface VersionedList extends ListState {
+  readonly version: string;
 }
 
-export interface ListHead extends ListCounts {
-  /** For each id asked for; `undefined` when there is neither an object nor a tombstone. */
+export interface ListHead extends VersionedList {
+  /** One for each id asked for; `undefined` when the id has neither object nor tombstone. */
   readonly entries: readonly (StoredEntry | undefined)[];
 }
 
@@ -180,7 +176,7 @@ export class ListReads {
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
     const selected = Number(reply[4]);
-    return { ...stateOf(reply), entries, more: entries.length < selected || selected === limit };
+    return { ...versionOf(reply), entries, more: entries.length < selected || selected === limit };
   }
 
   /**
@@ -210,13 +206,13 @@ export class ListReads {
   ): Promise<ListVersion & { readonly total: number }> {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
-    return { ...stateOf(reply), total: Number(reply[3]) };
+    return { ...versionOf(reply), total: Number(reply[3]) };
   }
 
-  /** The numbers of live objects and of tombstones. */
-  async counts(list: ListKey): Promise<ListCounts> {
+  /** Returns the state of a list. */
+  async state(list: ListKey): Promise<VersionedList> {
     const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
-    return countsOf(reply);
+    return stateOf(reply);
   }
 
   /** The ids of the objects and tombstones that have one of the timestamps. */
@@ -225,12 +221,12 @@ export class ListReads {
     timestamps: readonly number[],
   ): Promise<ListVersion & { readonly ids: readonly string[] }> {
     const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
-    return { ...stateOf(reply), ids: reply[3] as readonly string[] };
+    return { ...versionOf(reply), ids: reply[3] as readonly string[] };
   }
 
-  /** What the hash says. */
-  async state(list: ListKey): Promise<ListVersion> {
-    return stateOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
+  /** Returns clock, horizon and version of a list. */
+  async version(list: ListKey): Promise<ListVersion> {
+    return versionOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
 
   async clock(list: ListKey): Promise<number | undefined> {
@@ -246,14 +242,14 @@ function headOf(reply: Reply, ids: readonly string[]): ListHead {
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });
-  return { ...countsOf(reply), entries };
+  return { ...stateOf(reply), entries };
 }
 
-function countsOf(reply: Reply): ListCounts {
-  return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]) };
+function stateOf(reply: Reply): VersionedList {
+  return { ...versionOf(reply), live: Number(reply[3]), dead: Number(reply[4]) };
 }
 
-function stateOf([clock, version, horizon]: Reply): ListVersion {
+function versionOf([clock, version, horizon]: Reply): ListVersion {
   return { clock: clock === null ? undefined : Number(clock), version: version ?? '', horizon: Number(horizon ?? 0) };
 }
 

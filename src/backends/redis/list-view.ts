@@ -16,7 +16,7 @@ export class ListView {
   readonly #reads: ListReads;
   readonly #overlay: ListOverlay | undefined;
   readonly #whenStale: () => Error;
-  #state: ListVersion | undefined;
+  #version: ListVersion | undefined;
 
   /**
    * @param overlay of the unit that reads; absent: committed state
@@ -36,7 +36,7 @@ export class ListView {
 
   /** Clock and horizon of the version that was read. */
   async state(): Promise<Pick<ListVersion, 'clock' | 'horizon'>> {
-    return this.#overlay ?? this.#state ?? this.#reads.state(this.list);
+    return this.#overlay?.state ?? this.#version ?? this.#reads.version(this.list);
   }
 
   /** The entries of a range in order, in pieces of about the given size. */
@@ -95,7 +95,7 @@ export class ListView {
       this.#verify(read);
       for (const id of read.ids) ids.add(id);
     }
-    // A overlay may have given the entries of the server other timestamps.
+    // The overlay may have given the entries of the server other timestamps.
     return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
   }
 
@@ -122,9 +122,9 @@ export class ListView {
     return [...shown, ...changes].toSorted((a, b) => sign * (a.lastModified - b.lastModified));
   }
 
-  #verify(state: ListVersion): void {
-    const { version } = this.#overlay ?? (this.#state ??= state);
-    if (state.version !== version) throw this.#whenStale();
+  #verify(read: ListVersion): void {
+    const { version } = this.#overlay ?? (this.#version ??= read);
+    if (read.version !== version) throw this.#whenStale();
   }
 }
 

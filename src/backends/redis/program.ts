@@ -51,10 +51,10 @@ function registration({ list, isNew }: ListOverlay, keys: Keys): Program {
 
 /** The final state of what an overlay has changed. */
 export function listWrites(overlay: ListOverlay, keys: Keys): Program {
-  const { list, clock, isEmptied, isHorizonRaised, purgedBelow, changed } = overlay;
-  const purged = purgedBelow === -Infinity ? '' : purgedBelow === Infinity ? '+inf' : String(purgedBelow);
-  const horizon = isEmptied || isHorizonRaised ? String(overlay.horizon) : '';
-  const head = [clock === undefined ? '' : String(clock), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
+  const { list, state, isEmptied, isHorizonRaised, purgedBelow, changed } = overlay;
+  const purged = purgedBelow === -Infinity ? '' : String(purgedBelow);
+  const horizon = isEmptied || isHorizonRaised ? String(state.horizon) : '';
+  const head = [String(state.clock ?? ''), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
   const program: Program = ['list', ...keys.list(list), ...head];
   for (const [id, entry] of changed) program.push(...formatEntry(id, entry));
   return program;

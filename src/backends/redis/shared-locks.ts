@@ -1,5 +1,6 @@
 // Objects held by units of one process while they write below them. Who deletes an object, or what it lies in, waits for
 // those who hold it, and they wait for who deletes; other processes are told apart when they commit.
+import { keyOfObject } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Holder, LockWaits } from './lock-waits.ts';
 
@@ -124,7 +125,5 @@ function removes(claim: Claim, held: Extract<Claim, { readonly list: ListKey }>)
 }
 
 function nameOf(claim: Claim): string {
-  return claim.kind === 'cascade'
-    ? `cascade\0${claim.uri}`
-    : `${claim.kind}\0${claim.list.kind}\0${claim.list.parent}\0${claim.id}`;
+  return claim.kind === 'cascade' ? `cascade\0${claim.uri}` : `${claim.kind}\0${keyOfObject(claim.list, claim.id)}`;
 }

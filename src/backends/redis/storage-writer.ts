@@ -1,16 +1,11 @@
-// The writing half of the storage contract. Every write is made in an overlay of its list, under the list's turn; reads see
+// The writing half of the storage contract. Every write changes the overlay of its list, under the turn of the list. Reads see
 // the overlays of their own unit.
 import { InOrder } from '../../base/in-order.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
-import type {
-  Deletion,
-  ListSummary,
-  LockedState,
-  NewObject,
-  PurgeOptions,
-  Restoration,
-  StorageWriter,
-} from '../../contracts/storage.ts';
+import { UnicityError } from '../../contracts/errors.ts';
+import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
+import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import { mayBeTaken, type ListState } from '../../core/lists/list-state.ts';
+import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -24,12 +19,12 @@ import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
 
-/** Entries fetched at once. Others cannot change a list under its turn, so there is no need for larger pieces. */
+/** Number of entries fetched at once. No other unit changes a list under its turn, so larger pieces have no advantage. */
 const piece = 1000;
 
 export class RedisStorageWriter extends RedisStorageReader implements StorageWriter {
   readonly #unit: RedisUnit;
-  /** What calls need is asked for as they come; they take effect one after the other. */
+  /** Reads what each call needs as soon as it comes, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
 
   constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
@@ -52,22 +47,23 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   override async resourceTimestamp(list: ListKey): Promise<number | undefined> {
     const overlay = await this.#unit.findOverlay(list);
-    return overlay === undefined ? super.resourceTimestamp(list) : overlay.clock;
+    return overlay === undefined ? super.resourceTimestamp(list) : overlay.state.clock;
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
     const overlay = await this.#unit.overlay(list, id === undefined ? [] : [id]);
-    if (id === undefined) return { timestamp: overlay.clock, object: undefined, tombstone: undefined };
+    if (id === undefined) return { timestamp: overlay.state.clock, object: undefined, tombstone: undefined };
     await this.#learn(overlay, id);
     const entry = overlay.find(id);
     const tombstone = entry !== undefined && isTombstone(entry) ? entry : undefined;
-    return { timestamp: overlay.clock, object: overlay.findLive(id), tombstone };
+    return { timestamp: overlay.state.clock, object: overlay.findLive(id), tombstone };
   }
 
   async touch(list: ListKey): Promise<number> {
     const overlay = await this.#unit.overlay(list);
-    if (overlay.clock === undefined) overlay.advance(this.#unit.now);
-    return overlay.clock!;
+    const { clock = this.#unit.now } = overlay.state;
+    if (overlay.state.clock === undefined) overlay.move({ clock });
+    return clock;
   }
 
   create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
@@ -80,11 +76,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
     return this.#inOrder.run(this.#unit.overlay(list), (overlay) => {
       this.#unit.requireOpen();
-      return objects.map(({ id, text }) => {
-        const object = new StoredObject(id, this.#nextFree(overlay), text);
-        overlay.advance(object.lastModified);
+      const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
+      return objects.map(({ id, text }, index) => {
+        const object = new StoredObject(id, first + index, text);
         if (!overlay.knows(id)) overlay.learn(id, undefined);
-        overlay.put(id, object);
+        overlay.put(id, object, { clock: object.lastModified });
         return object;
       });
     });
@@ -103,11 +99,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
       const old = overlay.findLive(id);
       if (old === undefined) return undefined;
       await this.#unit.outlive(list, id);
-      const lastModified = await this.#nextTimestamp(overlay, options.lastModified, id);
+      const lastModified = await this.#timestampFor(overlay, options.lastModified, id);
       const tombstone: Tombstone = { id, lastModified, deleted: true };
-      overlay.advance(lastModified);
-      overlay.put(id, options.keepTombstone === false ? undefined : tombstone);
-      if (options.keepTombstone === false) overlay.raiseHorizon(lastModified);
+      if (options.keepTombstone ?? true) overlay.put(id, tombstone, { clock: lastModified });
+      else overlay.put(id, undefined, { clock: lastModified, horizon: lastModified });
       return { old, tombstone };
     });
   }
@@ -118,17 +113,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
     const overlay = await this.#unit.overlay(list);
     const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
-    const deletions: Deletion[] = [];
-    for (const old of entries) {
-      if (isTombstone(old)) continue;
-      await this.#unit.outlive(list, old.id);
+    const objects = entries.filter((entry) => entry instanceof StoredObject);
+    for (const { id } of objects) await this.#unit.outlive(list, id);
+    const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
+    const deletions = objects.map((old, index): Deletion => {
+      const tombstone: Tombstone = { id: old.id, lastModified: first + index, deleted: true };
       this.#learnFrom(overlay, old);
-      const lastModified = this.#nextFree(overlay);
-      const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-      overlay.advance(lastModified);
-      overlay.put(old.id, tombstone);
-      deletions.push({ old, tombstone });
-    }
+      overlay.put(old.id, tombstone, { clock: tombstone.lastModified });
+      return { old, tombstone };
+    });
     return { deletions, more };
   }
 
@@ -137,29 +130,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async purgeDeleted(options: PurgeOptions = {}): Promise<number> {
-    const { before, maxRetained = 0, limit = Infinity } = options;
     this.#unit.requireOpen();
-    if (before !== undefined && options.maxRetained !== undefined) throw new Error('give either before or maxRetained');
-    let purged = 0;
-    for (const list of await this.#listsOf(options.kind, options.parent)) {
-      const overlay = await this.#unit.overlay(list);
-      const view = this.#view(overlay);
-      const end = before ?? (await nthTombstone(view, Infinity, true, maxRetained));
-      const count = end === undefined ? 0 : await view.countRange('dead', { low: -Infinity, high: end - 1 });
-      if (end === undefined || count === 0) continue;
-      const left = limit - purged;
-      const first = count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end);
-      overlay.raiseHorizon((await nthTombstone(view, first, true, 1)) ?? 0);
-      overlay.purgeBelow(first, Math.min(count, left));
-      purged += Math.min(count, left);
-      if (purged === limit) return purged;
-    }
-    return purged;
+    const purge = new Purge(options);
+    for (const list of await this.#listsOf(purge)) await this.#purgeList(await this.#unit.overlay(list), purge);
+    return purge.count;
   }
 
   async trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     const overlay = await this.#unit.overlay(list);
-    if (overlay.liveCount <= maxObjects) return 0;
+    if (overlay.state.live <= maxObjects) return 0;
     let kept = 0;
     const excess: string[] = [];
     for await (const entries of selectNewest(this.#view(overlay), 'live', selection, piece)) {
@@ -194,8 +173,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
-    for (const { list, clock } of this.#unit.overlays)
-      if (list.kind === kind && clock !== undefined) parents.add(list.parent);
+    for (const { list, state } of this.#unit.overlays) {
+      if (list.kind === kind && state.clock !== undefined) parents.add(list.parent);
+    }
     return [...parents];
   }
 
@@ -208,16 +188,12 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return [...stored, ...own].toSorted(compareLists).slice(0, limit);
   }
 
-  protected override async stateOf(list: ListKey): Promise<ListSummary | undefined> {
-    const overlay = await this.#unit.findOverlay(list);
-    if (overlay === undefined) return super.stateOf(list);
-    if (overlay.clock === undefined) return undefined;
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = overlay;
-    return { kind: list.kind, parent: list.parent, timestamp, horizon, live, dead };
+  protected override async stateOf(list: ListKey): Promise<ListState> {
+    return (await this.#unit.findOverlay(list))?.state ?? super.stateOf(list);
   }
 
-  /** Every list that may have tombstones. */
-  async #listsOf(kind: string | undefined, parent: string | undefined): Promise<readonly ListKey[]> {
+  /** Returns every list that takes part in a purge. */
+  async #listsOf({ kind, parent }: Purge): Promise<readonly ListKey[]> {
     const kinds = kind === undefined ? await this.registeredKinds() : [kind];
     const lists: ListKey[] = [];
     for (const each of kinds) {
@@ -225,6 +201,17 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
       lists.push(...parents.map((of) => ({ kind: each, parent: of })));
     }
     return lists;
+  }
+
+  async #purgeList(overlay: ListOverlay, purge: Purge): Promise<void> {
+    const view = this.#view(overlay);
+    const most = purge.mostOf(overlay.state.dead);
+    if (most === 0) return;
+    const older = await view.countRange('dead', { low: -Infinity, high: purge.before - 1 });
+    const count = Math.min(older, most);
+    if (count === 0) return;
+    overlay.purge(await latestOf(view, purge.before, older, count), count);
+    purge.add(count);
   }
 
   #view(overlay: ListOverlay): ListView {
@@ -243,54 +230,43 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return overlay.findLive(id);
   }
 
-  /** Fetches what the server has of an id. */
+  /** Reads what the server has of an id, unless the overlay knows it. */
   async #learn(overlay: ListOverlay, id: string): Promise<void> {
     if (!overlay.knows(id)) await this.#view(overlay).byIds([id]);
   }
 
-  /** Keeps an entry that a selection has found. */
+  /** Keeps an entry that a selection found. */
   #learnFrom(overlay: ListOverlay, entry: StoredObject | Tombstone): void {
     if (!overlay.knows(entry.id)) overlay.learn(entry.id, entry);
   }
 
   async #put(overlay: ListOverlay, id: string, text: string, given: number | undefined): Promise<StoredObject> {
-    const object = new StoredObject(id, await this.#nextTimestamp(overlay, given, id), text);
-    overlay.advance(object.lastModified);
-    overlay.put(id, object);
+    const object = new StoredObject(id, await this.#timestampFor(overlay, given, id), text);
+    overlay.put(id, object, { clock: object.lastModified });
     return object;
   }
 
-  /** The timestamp that a write gets; nothing is changed yet. */
-  async #nextTimestamp(overlay: ListOverlay, given: number | undefined, id: string): Promise<number> {
-    if (given === undefined || given === overlay.clock) return this.#nextFree(overlay);
-    if (overlay.clock === undefined || given > overlay.clock) return given;
-    for await (const entries of this.#view(overlay).walk('both', { low: given, high: given }, false, 2)) {
-      if (entries.some((entry) => entry.id !== id)) {
-        throw new IntegrityError('another object has this last_modified');
+  async #timestampFor(overlay: ListOverlay, given: number | undefined, id: string): Promise<number> {
+    if (mayBeTaken(overlay.state, given)) {
+      for await (const entries of this.#view(overlay).walk('both', { low: given, high: given }, false, 2)) {
+        const holders = entries.map((entry) => entry.id);
+        requireFree(holders, id);
       }
     }
-    return given;
-  }
-
-  #nextFree({ clock }: ListOverlay): number {
-    return clock === undefined ? this.#unit.now : Math.max(this.#unit.now, clock + 1);
+    return requireTimestamp(overlay.state, this.#unit.now, given);
   }
 }
 
-/** The timestamp of the nth tombstone below a timestamp, counted from one end; `undefined`: there are fewer. */
-async function nthTombstone(
-  view: ListView,
-  below: number,
-  isNewestFirst: boolean,
-  n: number,
-): Promise<number | undefined> {
-  if (n === 0) return below;
-  let left = n;
+/** Returns the timestamp of the latest of the `count` oldest tombstones, of `all` that are below a timestamp. */
+async function latestOf(view: ListView, below: number, all: number, count: number): Promise<number> {
+  const newer = all - count;
+  const isNewestFirst = newer < count;
+  let left = isNewestFirst ? newer + 1 : count;
   const range = { low: -Infinity, high: below - 1 };
-  for await (const entries of view.walk('dead', range, isNewestFirst, Math.min(n, piece))) {
+  for await (const entries of view.walk('dead', range, isNewestFirst, Math.min(left, piece))) {
     const entry = entries[left - 1];
     if (entry !== undefined) return entry.lastModified;
     left -= entries.length;
   }
-  return undefined;
+  throw new Error('a list has fewer tombstones than were counted');
 }

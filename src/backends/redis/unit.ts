@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
+import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
+import { unwritten } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { SharedLocks } from './shared-locks.ts';
 import { ListOverlay } from './list-overlay.ts';
@@ -79,7 +81,7 @@ export class RedisUnit implements Transaction {
   /** The overlay of a list, when there is one, or when the list cannot be read without. */
   async findOverlay(list: ListKey): Promise<ListOverlay | undefined> {
     this.requireOpen();
-    const known = this.#overlays.get(nameOf(list));
+    const known = this.#overlays.get(keyOfList(list));
     if (known !== undefined || this.#isFlushed || this.#isBelowCascade(list)) return this.overlay(list);
     return undefined;
   }
@@ -87,7 +89,7 @@ export class RedisUnit implements Transaction {
   /** Takes the turn on a list, and reads its clock and some of its entries. */
   async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
-    const name = nameOf(list);
+    const name = keyOfList(list);
     let opening = this.#overlays.get(name);
     if (opening === undefined) {
       // Turns are taken in the order in which they are asked for, or units that ask in one order could wait in a circle.
@@ -118,7 +120,7 @@ export class RedisUnit implements Transaction {
 
   /** Lets the commit fail when another process has deleted the object. */
   relyOn(list: ListKey, id: string): void {
-    this.#held.set(`${nameOf(list)}\0${id}`, { list, id });
+    this.#held.set(keyOfObject(list, id), { list, id });
   }
 
   /** Waits for the units of this process that hold an object which is to be deleted. */
@@ -154,7 +156,7 @@ export class RedisUnit implements Transaction {
     const writes =
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
     // Those of lists that have an overlay are the unit's own to change, or unchanged as their list is.
-    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(nameOf(list)));
+    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
     try {
       if (!writes) {
         this.#host.release(overlays);
@@ -190,7 +192,7 @@ export class RedisUnit implements Transaction {
     }
     let overlay: ListOverlay;
     if (this.#isFlushed) {
-      overlay = new ListOverlay(list, { clock: undefined, version: '', horizon: 0, liveCount: 0, deadCount: 0 });
+      overlay = new ListOverlay(list, { ...unwritten, version: '' });
       overlay.empty(this.now);
     } else {
       const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
@@ -234,8 +236,4 @@ export class RedisUnit implements Transaction {
 
 function isBelow(parent: string, uri: string): boolean {
   return parent === uri || parent.startsWith(`${uri}/`);
-}
-
-function nameOf({ kind, parent }: ListKey): string {
-  return `${kind}\0${parent}`;
 }

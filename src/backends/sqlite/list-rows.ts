@@ -1,77 +1,53 @@
-// Rows of lists while several writes are done to them in one go: what they come to is stored once.
+// The rows of lists as one unit of work sees them. The unit is the only writer, so a row that it has read changes through
+// this class alone.
+import { changeState, unwritten, type ListChange } from '../../core/lists/list-state.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
-import { findList, insertList, updateList, type CountChange, type ListRow } from './lists.ts';
-import { keyOfList } from './read-cache.ts';
+import { findList, insertList, updateList, type ListRow } from './lists.ts';
 
 export class ListRows {
-  readonly #connection: Connection;
-  readonly #now: number;
-  readonly #drafts = new Map<string, RowChange>();
+  readonly #rows = new Map<string, ListRow>();
+  /** Keys of rows that have changed since they were stored. */
+  readonly #changed = new Set<string>();
 
-  constructor(connection: Connection, now: number) {
-    this.#connection = connection;
-    this.#now = now;
-  }
-
-  /** The list as the writes so far have left it. */
-  of(list: ListKey): RowChange {
+  /** Returns the row; `undefined` when the list was never read nor written. */
+  find(connection: Connection, list: ListKey): ListRow | undefined {
     const key = keyOfList(list);
-    let draft = this.#drafts.get(key);
-    if (draft === undefined) {
-      draft = new RowChange(this.#connection, list, this.#now);
-      this.#drafts.set(key, draft);
-    }
-    return draft;
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known;
+    const row = findList(connection, list);
+    if (row !== undefined) this.#rows.set(key, row);
+    return row;
   }
 
-  /** Stores what has become of the lists. */
-  store(): void {
-    for (const draft of this.#drafts.values()) draft.store();
-  }
-}
-
-class RowChange {
-  readonly #connection: Connection;
-  readonly #key: ListKey;
-  readonly #now: number;
-  #row: ListRow | undefined;
-  /** The highest timestamp given by now. */
-  #clock: number | undefined;
-  #live = 0;
-  #dead = 0;
-
-  constructor(connection: Connection, key: ListKey, now: number) {
-    this.#connection = connection;
-    this.#key = key;
-    this.#now = now;
-    this.#row = findList(connection, key);
-    this.#clock = this.#row?.clock;
+  /** Returns the row. Stores an empty list with this clock when it is absent. */
+  require(connection: Connection, list: ListKey, clock: number): ListRow {
+    const known = this.find(connection, list);
+    if (known !== undefined) return known;
+    const row = insertList(connection, list, { ...unwritten, clock });
+    this.#rows.set(keyOfList(list), row);
+    return row;
   }
 
-  /** The timestamp of the next write; `undefined` where the one asked for is not newer, or none is left. */
-  nextTimestamp(asked: number | undefined): number | undefined {
-    if (asked !== undefined) return asked > (this.#clock ?? 0) ? asked : undefined;
-    const next = this.#clock === undefined ? this.#now : Math.max(this.#now, this.#clock + 1);
-    return Number.isSafeInteger(next) ? next : undefined;
+  /** Changes the row of a list that exists. `store` writes it. */
+  change(connection: Connection, list: ListKey, change: ListChange): void {
+    const row = this.find(connection, list);
+    if (row === undefined) throw new Error('a list changes that does not exist');
+    const key = keyOfList(list);
+    const { clock = row.clock, horizon, live, dead } = changeState(row, change);
+    this.#rows.set(key, { list: row.list, clock, horizon, live, dead });
+    this.#changed.add(key);
   }
 
-  /** Gives the timestamp away; returns the number of the list. */
-  advance(timestamp: number): number {
-    this.#row ??= insertList(this.#connection, this.#key, timestamp);
-    this.#clock = timestamp;
-    return this.#row.list;
+  /** Writes the rows that have changed. */
+  store(connection: Connection): void {
+    for (const key of this.#changed) updateList(connection, this.#rows.get(key)!);
+    this.#changed.clear();
   }
 
-  /** Notes what a write has done to the counts. */
-  count({ live = 0, dead = 0 }: CountChange): void {
-    this.#live += live;
-    this.#dead += dead;
-  }
-
-  store(): void {
-    if (this.#row === undefined || this.#clock === undefined) return;
-    if (this.#clock === this.#row.clock && this.#live === 0 && this.#dead === 0) return;
-    updateList(this.#connection, this.#row.list, this.#clock, { live: this.#live, dead: this.#dead });
+  /** Forgets all rows, which other code is about to change. */
+  forget(): void {
+    this.#rows.clear();
   }
 }

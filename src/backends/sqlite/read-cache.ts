@@ -12,13 +12,14 @@
 // Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
 import { GenerationCache } from '../../base/generation-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
-import type { StoredListRow } from './lists.ts';
+import type { ListRow } from './lists.ts';
 
 /** A part of a list, and the row of the list as it was remembered then: the two go together. */
 export interface CachedPage {
-  readonly row: StoredListRow;
+  readonly row: ListRow;
   readonly page: PageText;
 }
 
@@ -39,7 +40,7 @@ const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
-  readonly #lists: GenerationCache<StoredListRow>;
+  readonly #lists: GenerationCache<ListRow>;
   readonly #objects: GenerationCache<StoredObject>;
   readonly #pages: GenerationCache<CachedPage>;
   readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
@@ -60,7 +61,7 @@ export class ReadCache {
   }
 
   /** The row of the list, from memory or else from the database. */
-  listRow(list: ListKey, read: () => StoredListRow | undefined): StoredListRow | undefined {
+  listRow(list: ListKey, read: () => ListRow | undefined): ListRow | undefined {
     const key = keyOfList(list);
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
@@ -80,7 +81,7 @@ export class ReadCache {
   }
 
   /** A part of a list that has been kept, if nothing of the list has changed since. */
-  page(list: ListKey, part: string, row: StoredListRow): PageText | undefined {
+  page(list: ListKey, part: string, row: ListRow): PageText | undefined {
     const known = this.#pages.get(keyOfObject(list, part));
     // Another row, even one that says the same, was read later: something may have changed in between.
     return known?.row === row ? known.page : undefined;
@@ -206,16 +207,6 @@ export class Changes {
     keys.add(key);
     if (keys.size > mostChanges) this.ofEverything();
   }
-}
-
-/** A text of its own for each list: with the length before it, no two are alike. */
-export function keyOfList({ kind, parent }: ListKey): string {
-  return `${kind.length} ${kind}${parent}`;
-}
-
-/** The same for each object, or part, of a list. */
-export function keyOfObject({ kind, parent }: ListKey, id: string): string {
-  return `${kind.length} ${parent.length} ${kind}${parent}${id}`;
 }
 
 function copyOf({ id, lastModified, text }: StoredObject): StoredObject {

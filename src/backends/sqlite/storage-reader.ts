@@ -5,7 +5,7 @@ import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, listsAfter, type ListRow, type StoredListRow } from './lists.ts';
+import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -90,7 +90,7 @@ export function readShortObject(
 }
 
 /** One page of a list that may not be there. */
-export function* readPage(connection: Connection, row: StoredListRow | undefined, query: PageQuery): Steps<Page> {
+export function* readPage(connection: Connection, row: ListRow | undefined, query: PageQuery): Steps<Page> {
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const page = yield* selectPage(connection, row, query, query.includeDeleted === true);
   return { timestamp: row.clock, horizon: row.horizon, ...page };
