@@ -1,11 +1,11 @@
 // Writes alone as calls of the functions of the server: new objects under ids drawn just now, as most are, by one call for
 // all of them, and everything else by one call each.
 import type { ConditionalWrite } from '../../contracts/database.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { nameOf } from './list-locks.ts';
 import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(
@@ -112,7 +112,7 @@ class Creations {
 
   /** `undefined` for a write that differs from others to its list in where it lies, which none does so far. */
   #listFor(write: ConditionalWrite, folder: string | null): List | undefined {
-    const name = nameOf(write.list);
+    const name = keyOfList(write.list);
     const known = this.#lists.get(name);
     if (known === undefined) {
       const list = { number: this.#lists.size + 1, first: write, folder, count: 0 };

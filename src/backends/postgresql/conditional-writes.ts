@@ -4,10 +4,10 @@
 // circle; a list that somebody else has locked gets a transaction of its own, which waits.
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
-import { nameOf } from './list-locks.ts';
 import { busy, callsOf, type TimedWrite } from './conditional-write-calls.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
@@ -47,7 +47,7 @@ export class ConditionalWrites {
   /** Does what `writeConditionally` of the contracts promises. */
   write(write: ConditionalWrite, now: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
-      const own = { list: nameOf(write.list), write, now, resolve, reject };
+      const own = { list: keyOfList(write.list), write, now, resolve, reject };
       const queue = this.#queues.get(own.list);
       if (queue !== undefined) queue.push(own);
       else {
