@@ -15,6 +15,7 @@ import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import type { ListSummary } from '../contracts/storage.ts';
+import type { PurgeOptions } from '../core/lists/purge.ts';
 import { openBackends, type OpenBackends } from './backends.ts';
 import { openBlobStore } from './blobs.ts';
 import { walkLists } from './copy/walk.ts';
@@ -45,27 +46,22 @@ export async function flushCache(settings: Settings): Promise<void> {
   await withBackends(settings, ({ cache }) => cache.flush());
 }
 
-export interface PurgeOptions {
-  /** Kinds whose tombstones go; empty: all. */
+export interface PurgeSelection extends Pick<PurgeOptions, 'before' | 'maxRetained'> {
+  /** Kinds whose tombstones are deleted; empty: all. */
   readonly kinds: readonly string[];
-  /** Keep the newest so many of each list; excludes `before`. */
-  readonly maxRetained?: number | undefined;
-  /** Only those deleted before, in milliseconds since 1970 UTC. */
-  readonly before?: number | undefined;
 }
 
-/** Lists whose tombstones one unit of work forgets, and about how many of them: nobody waits for long. */
+/** Limits of lists and tombstones that one unit of work purges, so that no request waits for long. */
 const purgeLists = 20;
 const purgeTombstones = 2000;
 
-/** Forgets tombstones, never live objects, in short units of work; answers with their number. */
-export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }: PurgeOptions): Promise<number> {
-  const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
+/** Deletes tombstones, never live objects, in short units of work. Returns their number. */
+export function purgeDeleted(settings: Settings, { kinds, ...limits }: PurgeSelection): Promise<number> {
   return withBackends(settings, async (backends) => {
     let count = 0;
     let lists: ListSummary[] = [];
     for await (const list of walkLists(backends.storage.reader)) {
-      const mayHaveSome = list.dead > (maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
+      const mayHaveSome = list.dead > (limits.maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
       if (!mayHaveSome) continue;
       lists.push(list);
       if (lists.length < purgeLists) continue;
@@ -76,11 +72,11 @@ export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }:
   });
 }
 
-/** Forgets tombstones of a few lists, in as many units of work as it takes. */
+/** Deletes tombstones of a few lists, in as many units of work as it takes. */
 async function purgeFrom(
   backends: OpenBackends,
   lists: readonly ListSummary[],
-  limits: { readonly maxRetained?: number; readonly before?: number },
+  limits: Omit<PurgeSelection, 'kinds'>,
 ): Promise<number> {
   let count = 0;
   let left = lists;
@@ -90,7 +86,7 @@ async function purgeFrom(
       for (const [index, { kind, parent }] of left.entries()) {
         const limit = purgeTombstones - purged;
         purged += await storage.purgeDeleted({ kind, parent, ...limits, limit });
-        // There may be more in this list, and the next unit of work begins with it.
+        // The list may have more, so the next unit of work begins with it.
         if (purged >= purgeTombstones) return { purged, left: left.slice(index) };
       }
       return { purged, left: [] };

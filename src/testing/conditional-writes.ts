@@ -45,7 +45,7 @@ function newRecord(id: string, change: Partial<ConditionalWrite> = {}): Conditio
   return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
 }
 
-/** The same when it is there. */
+/** The record as it was read. */
 function asRead(lastModified: number): ConditionalWrite['expected'] {
   return { lastModified, text: '{"n":1}' };
 }
@@ -206,7 +206,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
       assert.deepEqual(await stateOf(context), before);
     }),
   ),
-  loneCase('gets no timestamp twice beside others when its list has too few left', async (context) => {
+  loneCase('gets no timestamp twice among others when its list has too few left', async (context) => {
     const first = await required(context, newRecord('x', { lastModified: Number.MAX_SAFE_INTEGER - 2 }));
     const writes = ['a', 'b', 'c', 'd'].map((id) => newRecord(id, { isFresh: true }));
     const given = await Promise.all(writes.map((write) => unlessRefused(writeConditionally(context, write))));

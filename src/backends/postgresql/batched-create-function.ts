@@ -99,7 +99,7 @@ export const batchedCreateFunction = `
         );
       END IF;
 
-      -- When an id is taken all the same, this fails, and the requests are retried with others.
+      -- When an id is taken nevertheless, this fails, and the requests are retried with others.
       INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
         SELECT list_parents[b.list], numbers[b.list], b.id, firsts[b.list] + b.place, b.data,
           coalesce(b.attributes, b.data)::jsonb

@@ -91,7 +91,7 @@ export const conditionalWriteFunction = `
         dead_change := 1;
       ELSIF expected IS NULL THEN
         IF is_fresh THEN
-          -- When the id is taken all the same, this fails, and the request is retried with another one.
+          -- When the id is taken nevertheless, this fails, and the request is retried with another one.
           INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
             VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb);
         ELSE

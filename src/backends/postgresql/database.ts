@@ -35,9 +35,9 @@ export interface PostgresDatabase extends Database {
   within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** The lists that the transaction has locked. */
   listsOf(transaction: Transaction): ListLocks;
-  /** Tells that rows have been detached and wait for deletion in the background. */
-  announceDoomed(): void;
-  /** Deletes in one go what the background work would delete little by little. */
+  /** Starts the reaper, after rows were detached. */
+  wakeReaper(): void;
+  /** Deletes at once what the reaper would delete in small pieces. */
   reapAll(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ class OpenDatabase implements PostgresDatabase {
     return this.#units.get(this.#requireUnit(transaction))!;
   }
 
-  announceDoomed(): void {
+  wakeReaper(): void {
     this.#reaper.wake();
   }
 

@@ -56,7 +56,7 @@ const chunkObjects = 500;
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
   readonly #clock: Clock;
   readonly #lists: ListLocks;
-  readonly #announceDoomed: () => void;
+  readonly #wakeReaper: () => void;
   /** Sends what each call needs as soon as it comes, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
   /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch asks for them again. */
@@ -66,11 +66,11 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
   readonly #kept: { readonly list: ListLock; readonly object: StoredObject }[] = [];
 
-  constructor(access: UnitAccess, lists: ListLocks, clock: Clock, announceDoomed: () => void) {
+  constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
     this.#clock = clock;
     this.#lists = lists;
-    this.#announceDoomed = announceDoomed;
+    this.#wakeReaper = wakeReaper;
     access.unit.keepBack(() => this.#flush());
   }
 
@@ -200,7 +200,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { id } = old;
     const lastModified = await this.#timestampFor(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
-    this.access.unit.endAlone();
+    this.access.unit.refuseFollowers();
     this.access.send(deleteObject, [key.parent, list.list, id]);
     if (keepTombstone) this.access.send(insertTombstone, [key.parent, list.list, id, lastModified]);
     list.change(removalChange(lastModified, keepTombstone));
@@ -223,7 +223,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
       return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
     });
     const tombstones = deletions.map(({ tombstone }) => tombstone);
-    this.access.unit.endAlone();
+    this.access.unit.refuseFollowers();
     const [ids, times] = [tombstones.map(({ id }) => id), tombstones.map(({ lastModified }) => lastModified)];
     this.access.send(replaceByTombstones, [key.parent, list.list, ids, times]);
     list.change({ clock: times.at(-1), live: -ids.length, dead: ids.length });
@@ -234,7 +234,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async deleteChildren(uri: string): Promise<void> {
     this.#forget();
     await deleteBelow(this.access, this.#lists, uri, this.#clock.now());
-    this.access.unit.afterCommit(this.#announceDoomed);
+    this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
@@ -245,7 +245,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async trimObjects(key: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     const list = await this.#lists.findList(key);
     if (list === undefined || list.state.live <= maxObjects) return 0;
-    this.access.unit.endAlone();
+    this.access.unit.refuseFollowers();
     const trimmed = await trimList(this.access, key, selection, maxObjects);
     list.change({ live: -trimmed });
     list.entries.clear();
@@ -253,18 +253,18 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async restore(key: ListKey, restoration: Restoration): Promise<void> {
-    this.access.unit.endAlone();
+    this.access.unit.refuseFollowers();
     await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
   }
 
   async flush(): Promise<void> {
     this.#forget();
     await flushStorage(this.access);
-    this.access.unit.afterCommit(this.#announceDoomed);
+    this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   #forget(): void {
-    this.access.unit.endAlone();
+    this.access.unit.refuseFollowers();
     this.#lists.forget();
     this.#shared.clear();
     this.#seen.clear();

@@ -1,12 +1,12 @@
-// The script that applies what a unit of work has buffered: first everything the unit relies on is verified, then
-// everything is written, in one step that no reader sees the middle of.
+// The script that commits a unit of work. First it verifies everything that the unit relies on, then it writes everything, in
+// one atomic step.
 //
 // On a single server the script names keys that depend on the data itself, such as lists found in a registry. On a cluster
-// it touches only the keys that were declared, all of one slot: while a slot moves to another node, the node decides by the
-// declared keys whether it has everything the script needs. With others it would write into a slot that it has not got.
+// it touches only the declared keys, all of one slot. While a slot moves to another node, the node decides by the declared
+// keys whether it has everything that the script needs. With other keys it would write into a slot that it does not own.
 //
 // Arguments: root of all names, the time, the version to set, whether the script may touch every slot, the mark of the
-// process, then operations, each a name and its own arguments. Answers `done`, or `conflict` when nothing was written.
+// process, then operations, each a name and its own arguments. Returns `done`, or `conflict` when nothing was written.
 import { clockRule } from '../../core/lists/clock-rule.ts';
 import { entryOperations } from './entry-operations.ts';
 import { script } from './script.ts';
@@ -69,7 +69,7 @@ function operations.exists()
   local objects, id = take(), take()
   if call('HEXISTS', objects, id) == 0 then return 'conflict' end
 end
--- Writes nothing, but fails where writing would: nothing has been done then.
+-- Writes nothing, but fails where a write would, before anything is written.
 function operations.probe()
   call('SETRANGE', take(), 0, '')
 end
@@ -143,10 +143,10 @@ end
 function operations.list()
   local meta, objects, live, dead = take(), take(), take(), take()
   local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())
-  -- First, as a server without memory refuses it: a script that has begun to delete may go on.
+  -- First, because a server out of memory refuses it. After a deletion the server would let the script go on.
   call('HSET', meta, 'v', version)
   if emptied == '1' then
-    -- A cascade has emptied the list as it was on the server, and knows nothing of what the unit did to it before.
+    -- A cascade has emptied the list as it was on the server, without the earlier writes of the unit.
     call('HSET', meta, 'h', horizon)
     unlink(objects, live, dead)
   elseif horizon ~= '' then raiseHorizon(meta, tonumber(horizon)) end

@@ -1,14 +1,14 @@
-// One list as one reader sees it: the entries of the server, and over them the changes of the reader's unit of work when
-// there are any. All reads through one view belong to one version of the list.
+// One list as one reader sees it: the entries of the server, overlaid by the changes of the reader's unit of work. All reads
+// through one view belong to one version of the list.
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads, ListVersion, Part } from './list-reads.ts';
 
-/** The list was written between two reads of a view, which has to start anew. */
+/** The list was written between two reads of a view. The reader starts again with a new view. */
 export class ListChanged extends Error {}
 
-/** Most ids, or timestamps, asked for at once. */
+/** Maximum number of ids, or timestamps, that one script reads. */
 const idChunk = 1000;
 
 export class ListView {
@@ -19,8 +19,8 @@ export class ListView {
   #version: ListVersion | undefined;
 
   /**
-   * @param overlay of the unit that reads; absent: committed state
-   * @param whenStale what to throw when the list of the server is not that of the overlay, or the one read before, any more
+   * @param overlay overlay of the unit that reads; absent: committed state
+   * @param whenStale makes the error to throw when the version of the list differs from that of the overlay or the first read
    */
   constructor(
     reads: ListReads,
@@ -34,12 +34,12 @@ export class ListView {
     this.#whenStale = whenStale;
   }
 
-  /** Clock and horizon of the version that was read. */
+  /** Returns clock and horizon of the version that was read. */
   async state(): Promise<Pick<ListVersion, 'clock' | 'horizon'>> {
     return this.#overlay?.state ?? this.#version ?? this.#reads.version(this.list);
   }
 
-  /** The entries of a range in order, in pieces of about the given size. */
+  /** Yields the entries of a range in order, in pieces of about the given size. */
   async *walk(
     part: Part,
     range: TimestampRange,
@@ -66,7 +66,7 @@ export class ListView {
     }
   }
 
-  /** The entries of some ids, those that exist. */
+  /** Returns the entries of the ids that exist. */
   async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
     const unknown = ids.filter((id) => this.#overlay?.knows(id) !== true);
     const read = new Map<string, StoredEntry | undefined>();
@@ -83,7 +83,7 @@ export class ListView {
     return found.filter((entry) => entry !== undefined);
   }
 
-  /** The entries that have one of the timestamps. */
+  /** Returns the entries that have one of the timestamps. */
   async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
     const all = [...timestamps];
     const ids = new Set<string>();
@@ -99,7 +99,7 @@ export class ListView {
     return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
   }
 
-  /** How many entries have a timestamp in the range. */
+  /** Returns the number of entries with a timestamp in the range. */
   async countRange(part: Part, range: TimestampRange): Promise<number> {
     const overlay = this.#overlay;
     if (range.low > range.high) return 0;

@@ -1,5 +1,5 @@
-// A unit of work: what it has read under its turns, what it will write, and nothing on the server before the commit. The
-// commit verifies that the lists it took turns on are unchanged, so that no other process can come in between.
+// A unit of work: what it has read under its turns, and what it will write. Nothing is on the server before the commit, which
+// verifies that no other process has changed the lists of the unit meanwhile.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
@@ -16,11 +16,11 @@ import type { ListQueue } from './list-queue.ts';
 /** Everything a unit wants written, and what it relies on. */
 export interface UnitContents {
   readonly overlays: readonly ListOverlay[];
-  /** Objects that must still be there. */
+  /** Objects that must still exist at the commit. */
   readonly held: readonly { readonly list: ListKey; readonly id: string }[];
-  /** URIs below which all lists are emptied, those of the overlays apart. */
+  /** URIs below which all lists are emptied, except those of the overlays. */
   readonly cascades: readonly string[];
-  /** Whether all lists are dropped before the overlays are written. */
+  /** Whether all lists are deleted before the overlays are written. */
   readonly isFlushed: boolean;
   readonly permissions: PermissionLog;
 }
@@ -31,11 +31,11 @@ export interface UnitHost {
   readonly queue: ListQueue;
   readonly sharedLocks: SharedLocks;
   readonly leases: Leases;
-  /** Whether `commit` has sent everything when it returns, so that what is sent later sees it. */
+  /** Whether `commit` has sent everything when it returns, so that commands sent later see it. */
   readonly sendsAtOnce: boolean;
-  /** Makes the writes of a unit happen; resolves when they are known to. */
+  /** Writes the contents of a unit. Resolves when they are known to be written. */
   commit(contents: UnitContents): Promise<void>;
-  /** Lets go of what a unit held that writes nothing. */
+  /** Releases the leases of a unit that writes nothing. */
   release(overlays: readonly ListOverlay[]): void;
   /** Called once when the unit has ended. */
   ended(unit: RedisUnit): void;
@@ -65,7 +65,7 @@ export class RedisUnit implements Transaction {
     return this.#isFlushed;
   }
 
-  /** The overlays there are, in the order they began. */
+  /** The overlays of the unit, in the order in which they began. */
   get overlays(): readonly ListOverlay[] {
     return [...this.#ready.values()];
   }
@@ -78,7 +78,7 @@ export class RedisUnit implements Transaction {
     if (!this.#isOpen) throw new Error('the transaction has ended already');
   }
 
-  /** The overlay of a list, when there is one, or when the list cannot be read without. */
+  /** Returns the overlay of a list when it has one, or when committed state would be wrong for the unit. */
   async findOverlay(list: ListKey): Promise<ListOverlay | undefined> {
     this.requireOpen();
     const known = this.#overlays.get(keyOfList(list));
@@ -86,13 +86,13 @@ export class RedisUnit implements Transaction {
     return undefined;
   }
 
-  /** Takes the turn on a list, and reads its clock and some of its entries. */
+  /** Returns the overlay of a list. Takes the turn of the list first, and reads its state and some of its entries. */
   async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
     const name = keyOfList(list);
     let opening = this.#overlays.get(name);
     if (opening === undefined) {
-      // Turns are taken in the order in which they are asked for, or units that ask in one order could wait in a circle.
+      // Turns are taken in the order of the calls. Otherwise units with the same order of calls could deadlock.
       opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
       this.#overlays.set(name, opening);
       opening.catch(() => this.#overlays.delete(name));
@@ -100,30 +100,30 @@ export class RedisUnit implements Transaction {
     return opening;
   }
 
-  /** Resolves when the turns asked for so far have been taken, or refused. */
+  /** Resolves when each turn requested so far was taken or refused. */
   async turnsTaken(): Promise<void> {
     if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
 
-  /** Keeps an object from being deleted by other units of this process, which wait. */
+  /** Locks an object, so that other units of this process wait before they delete it. */
   async lockShared(list: ListKey, id: string): Promise<void> {
     this.requireOpen();
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'hold', list, id }, this));
   }
 
-  /** The lost race over a list that another process has changed meanwhile; the next attempt keeps it out. */
+  /** Returns the conflict with a process that has changed a list meanwhile. The retry takes a lease on the list. */
   loseOver(list: ListKey): TransactionConflict {
     this.#host.leases.expectContention(list);
     const lists = this.overlays.map((overlay) => overlay.list);
     return new TransactionConflict('another process has changed the list', { lists });
   }
 
-  /** Lets the commit fail when another process has deleted the object. */
+  /** Makes the commit fail when another process has deleted the object. */
   relyOn(list: ListKey, id: string): void {
     this.#held.set(keyOfObject(list, id), { list, id });
   }
 
-  /** Waits for the units of this process that hold an object which is to be deleted. */
+  /** Waits for the units of this process that have locked an object, before it is deleted. */
   async outlive(list: ListKey, id: string): Promise<void> {
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
     this.requireOpen();
@@ -138,7 +138,7 @@ export class RedisUnit implements Transaction {
     if (!this.#isFlushed) this.#cascades.push(uri);
   }
 
-  /** Forgets all lists. */
+  /** Deletes all lists. */
   flush(): void {
     this.requireOpen();
     this.#isFlushed = true;
@@ -155,7 +155,7 @@ export class RedisUnit implements Transaction {
     const { permissions } = this;
     const writes =
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
-    // Those of lists that have an overlay are the unit's own to change, or unchanged as their list is.
+    // Lists with an overlay are verified as a whole, with all their objects.
     const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
     try {
       if (!writes) {
@@ -208,7 +208,7 @@ export class RedisUnit implements Transaction {
     return this.#cascades.some((uri) => isBelow(parent, uri));
   }
 
-  /** Lets a lost race say over which lists, so that the next attempt takes them in order. */
+  /** Adds the lists of the unit to a conflict, so that the retry locks them in order. */
   async #naming<T>(list: ListKey | undefined, waiting: Promise<T>): Promise<T> {
     try {
       return await waiting;

@@ -129,7 +129,7 @@ class Round {
     const state = this.#lists.find(connection, list) ?? unwritten;
     const lastModified = conditionalTimestamp(state, this.#now, write.lastModified);
     if (lastModified === undefined) return undefined;
-    const { list: number } = this.#lists.require(connection, list, lastModified);
+    const { list: number } = this.#lists.ensure(connection, list, lastModified);
     if (text === undefined) {
       this.#changes.ofObject(list, id);
       this.#holders.clear();

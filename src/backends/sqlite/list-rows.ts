@@ -22,7 +22,7 @@ export class ListRows {
   }
 
   /** Returns the row. Stores an empty list with this clock when it is absent. */
-  require(connection: Connection, list: ListKey, clock: number): ListRow {
+  ensure(connection: Connection, list: ListKey, clock: number): ListRow {
     const known = this.find(connection, list);
     if (known !== undefined) return known;
     const row = insertList(connection, list, { ...unwritten, clock });

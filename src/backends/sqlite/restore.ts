@@ -23,7 +23,7 @@ export function* restoreEntries(
   key: ListKey,
   { clock, entries, horizon, gone = [] }: Restoration,
 ): Steps<void> {
-  const { list } = rows.require(connection, key, clock);
+  const { list } = rows.ensure(connection, key, clock);
   rows.change(connection, key, { clock, horizon });
   rows.store(connection);
   for (let start = 0; start < gone.length; start += entriesPerStep) {
@@ -44,7 +44,7 @@ export function* restoreEntries(
 
 function restoreStep(connection: Connection, rows: ListRows, key: ListKey, entries: readonly StoredEntry[]): void {
   const latest = restoredClock(0, entries);
-  const row = rows.require(connection, key, latest);
+  const row = rows.ensure(connection, key, latest);
   const objects = entries.filter((entry) => entry instanceof StoredObject);
   const tombstones = entries.filter(isTombstone);
   const counts = { live: 0, dead: 0 };

@@ -27,7 +27,7 @@ const objectsPerStep = 100;
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
   readonly #clock: Clock;
-  readonly #announceDoomed: () => void;
+  readonly #wakeReaper: () => void;
   /**
    * Objects that the unit writes below: each entry of a batch asks for them again. No other unit changes them meanwhile,
    * and the unit forgets them when it may have changed one itself.
@@ -35,11 +35,11 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
   readonly #rows = new ListRows();
 
-  constructor(access: UnitAccess, clock: Clock, announceDoomed: () => void) {
+  constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
     super(access);
     this.#changes = access.changes;
     this.#clock = clock;
-    this.#announceDoomed = announceDoomed;
+    this.#wakeReaper = wakeReaper;
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -67,7 +67,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   touch(list: ListKey): Promise<number> {
     this.#changes.ofList(list);
-    return this.access.run((connection) => this.#rows.require(connection, list, this.#clock.now()).clock);
+    return this.access.run((connection) => this.#rows.ensure(connection, list, this.#clock.now()).clock);
   }
 
   create(
@@ -127,7 +127,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   deleteChildren(uri: string): Promise<void> {
     this.#changingEverything();
     return this.access.run((connection) => {
-      if (deleteBelow(connection, uri, this.#clock.now())) this.#announceDoomed();
+      if (deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();
     });
   }
 
@@ -187,7 +187,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       if (start > 0) yield;
       const state = this.#rows.find(connection, list) ?? unwritten;
       const first = requireTimestamps(state, now, objects.length - start);
-      const { list: number } = this.#rows.require(connection, list, first);
+      const { list: number } = this.#rows.ensure(connection, list, first);
       const step = objects.slice(start, start + objectsPerStep);
       const rows = step.map(({ id, text }, index) => {
         return { list: number, object: new StoredObject(id, first + index, text) };
@@ -209,7 +209,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     given: number | undefined,
   ): StoredObject {
     const lastModified = this.#timestampFor(connection, found.list, given, id);
-    const { list } = this.#rows.require(connection, key, lastModified);
+    const { list } = this.#rows.ensure(connection, key, lastModified);
     const object = new StoredObject(id, lastModified, text);
     putObject(connection, list, object, found);
     this.#change(connection, key, putChange(lastModified, found));

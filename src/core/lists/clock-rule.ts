@@ -4,29 +4,29 @@
 /** A notation in which the arithmetic is written. */
 export interface Notation<Value, Condition> {
   /** Writes a whole number. */
-  literal(value: number): Value;
-  sum(a: Value, b: Value): Value;
-  larger(a: Value, b: Value): Value;
-  smaller(a: Value, b: Value): Value;
-  isAtMost(a: Value, b: Value): Condition;
+  readonly literal: (value: number) => Value;
+  readonly sum: (a: Value, b: Value) => Value;
+  readonly larger: (a: Value, b: Value) => Value;
+  readonly smaller: (a: Value, b: Value) => Value;
+  readonly isAtMost: (a: Value, b: Value) => Condition;
 }
 
 export interface ClockRule<Value, Condition> {
   /** The next timestamp of a list that has a clock. */
-  next(clock: Value, now: Value): Value;
+  readonly next: (clock: Value, now: Value) => Value;
   /** The last of so many timestamps in a row. */
-  last(first: Value, count: Value): Value;
+  readonly last: (first: Value, count: Value) => Value;
   /** Whether a list may give the timestamp. Beyond the safe integers two timestamps could be one number. */
-  exists(timestamp: Value): Condition;
+  readonly exists: (timestamp: Value) => Condition;
   /** Whether a timestamp that a client asks for is not after the clock, so that another entry may have it. */
-  isPast(given: Value, clock: Value): Condition;
+  readonly isPast: (given: Value, clock: Value) => Condition;
   /**
    * The clock of a list that has lost live objects with its parent. It stops at the last timestamp: a list without
    * timestamps left must not keep its parent from being deleted.
    */
-  emptied(clock: Value, now: Value): Value;
+  readonly emptied: (clock: Value, now: Value) => Value;
   /** The horizon after a deletion of this timestamp without a tombstone. */
-  horizon(horizon: Value, deletion: Value): Value;
+  readonly horizon: (horizon: Value, deletion: Value) => Value;
 }
 
 /** Writes the rule in a notation. */
