@@ -97,9 +97,9 @@ export const mutants = [
   // Clocks
   {
     name: 'two writes at one instant get the same timestamp',
-    file: 'src/backends/memory/list-changes.ts',
-    find: 'Math.max(this.#clock.now(), current + 1)',
-    replace: 'Math.max(this.#clock.now(), current)',
+    file: 'src/core/lists/clock-rule.ts',
+    find: 'larger(now, sum(clock, one))',
+    replace: 'larger(now, clock)',
     backend: 'memory',
   },
   {
@@ -125,9 +125,9 @@ export const mutants = [
   },
   {
     name: 'an old timestamp from the client moves the list clock back',
-    file: 'src/backends/memory/list-changes.ts',
-    find: 'if (current === undefined || timestamp > current) this.#table.setClock',
-    replace: 'if (current === undefined || timestamp !== current) this.#table.setClock',
+    file: 'src/core/lists/list-state.ts',
+    find: 'Math.max(state.clock ?? clock, clock)',
+    replace: 'clock',
     backend: 'memory',
   },
 
@@ -192,8 +192,8 @@ export const mutants = [
   },
   {
     name: 'a list that is emptied with its parent keeps its clock',
-    file: 'src/backends/sqlite/bulk-writes.ts',
-    find: 'live > 0 ? nextClock(clock) : clock',
+    file: 'src/core/lists/list-state.ts',
+    find: 'live > 0 ? rule.emptied(clock, now) : clock',
     replace: 'clock',
     backend: 'sqlite',
   },

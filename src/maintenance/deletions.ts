@@ -10,7 +10,8 @@ import { retireCollection } from '../plugins/attachments/links.ts';
 import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { ListState } from '../contracts/storage.ts';
+import type { ListSummary } from '../contracts/storage.ts';
+import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { walkLists } from './walk.ts';
@@ -21,27 +22,22 @@ export async function flushCache(settings: Settings): Promise<void> {
   await withBackends(settings, ({ cache }) => cache.flush());
 }
 
-export interface PurgeOptions {
+export interface PurgeSelection extends Pick<PurgeOptions, 'before' | 'maxRetained'> {
   /** Kinds whose tombstones are deleted; empty: all. */
   readonly kinds: readonly string[];
-  /** Number of the newest tombstones to keep in each list; excludes `before`. */
-  readonly maxRetained?: number | undefined;
-  /** Only objects deleted before, in milliseconds since 1970 UTC. */
-  readonly before?: number | undefined;
 }
 
-/** Lists and tombstones of one unit of work, which holds its locks for a short time only. */
+/** Limits of lists and tombstones that one unit of work purges, so that no request waits for long. */
 const purgeLists = 20;
 const purgeTombstones = 2000;
 
-/** Deletes tombstones, never live objects, in short units of work; returns their number. */
-export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }: PurgeOptions): Promise<number> {
-  const limits = { ...(maxRetained === undefined ? {} : { maxRetained }), ...(before === undefined ? {} : { before }) };
+/** Deletes tombstones, never live objects, in short units of work. Returns their number. */
+export function purgeDeleted(settings: Settings, { kinds, ...limits }: PurgeSelection): Promise<number> {
   return withBackends(settings, async (backends) => {
     let count = 0;
-    let lists: ListState[] = [];
+    let lists: ListSummary[] = [];
     for await (const list of walkLists(backends.storage.reader)) {
-      const mayHaveSome = list.dead > (maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
+      const mayHaveSome = list.dead > (limits.maxRetained ?? 0) && (kinds.length === 0 || kinds.includes(list.kind));
       if (!mayHaveSome) continue;
       lists.push(list);
       if (lists.length < purgeLists) continue;
@@ -55,8 +51,8 @@ export function purgeDeleted(settings: Settings, { kinds, maxRetained, before }:
 /** Deletes tombstones of a few lists, in as many units of work as it takes. */
 async function purgeFrom(
   backends: OpenBackends,
-  lists: readonly ListState[],
-  limits: { readonly maxRetained?: number; readonly before?: number },
+  lists: readonly ListSummary[],
+  limits: Omit<PurgeSelection, 'kinds'>,
 ): Promise<number> {
   let count = 0;
   let left = lists;
@@ -66,7 +62,7 @@ async function purgeFrom(
       for (const [index, { kind, parent }] of left.entries()) {
         const limit = purgeTombstones - purged;
         purged += await storage.purgeDeleted({ kind, parent, ...limits, limit });
-        // There may be more in this list, and the next unit of work begins with it.
+        // The list may have more, so the next unit of work begins with it.
         if (purged >= purgeTombstones) return { purged, left: left.slice(index) };
       }
       return { purged, left: [] };

@@ -1,6 +1,6 @@
 // Reads everything in a store, a page at a time, so that memory does not grow with the store.
 import type { Memberships, ObjectEntries, PermissionReader, WalkPage } from '../contracts/permission.ts';
-import type { ListState, Page, StorageReader } from '../contracts/storage.ts';
+import type { ListSummary, Page, StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { SortKey } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
@@ -16,7 +16,7 @@ const firstPageSize = 50;
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 /** Yields all lists of data, parents first. The list of fingerprints of secrets is left out. */
-export async function* walkLists(reader: StorageReader): AsyncGenerator<ListState> {
+export async function* walkLists(reader: StorageReader): AsyncGenerator<ListSummary> {
   let after: ListKey | undefined;
   for (;;) {
     const lists = await reader.lists(after, pageSize);

@@ -1,5 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -109,7 +109,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     return (await this.access.run(readParents, [kind])).rows.map(([parent]) => parent!);
   }
 
-  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     this.access.settle();
     const { rows } =
       after === undefined

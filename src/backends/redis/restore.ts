@@ -1,24 +1,20 @@
-// Puts entries into the draft of a list exactly as they were elsewhere.
+// Puts entries into the overlay of a list exactly as they are in another store.
 import type { Restoration } from '../../contracts/storage.ts';
-import type { ListDraft } from './list-draft.ts';
+import { restoredClock } from '../../core/lists/list-state.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import type { ListView } from './list-view.ts';
 
-/** @param view of the draft */
+/** @param view of the overlay */
 export async function restoreEntries(
-  draft: ListDraft,
+  overlay: ListOverlay,
   view: ListView,
   { clock, entries, horizon, gone = [] }: Restoration,
 ): Promise<void> {
-  // The draft has to know what is replaced.
+  // `put` requires that the overlay knows what it replaces.
   await view.byIds([...gone, ...entries.map(({ id }) => id)]);
   const inTheWay = await view.byTimestamps(new Set(entries.map(({ lastModified }) => lastModified)));
-  for (const id of gone) draft.put(id, undefined);
-  for (const { id } of inTheWay) draft.put(id, undefined);
-  let latest = clock;
-  for (const entry of entries) {
-    draft.put(entry.id, entry);
-    latest = Math.max(latest, entry.lastModified);
-  }
-  draft.advance(latest);
-  if (horizon !== undefined) draft.raiseHorizon(horizon);
+  for (const id of gone) overlay.put(id, undefined);
+  for (const { id } of inTheWay) overlay.put(id, undefined);
+  for (const entry of entries) overlay.put(entry.id, entry);
+  overlay.move({ clock: restoredClock(clock, entries), horizon });
 }

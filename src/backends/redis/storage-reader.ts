@@ -1,6 +1,7 @@
-// The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
-// larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+// The reading half of the storage contract. When a committed list is written while it is read in pieces, it is read again in
+// larger pieces, in the end in a single one, so that clock and entries always belong together.
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { ListState } from '../../core/lists/list-state.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -11,7 +12,7 @@ import { ListChanged, ListView } from './list-view.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
-/** Entries fetched at once where many have to be looked at. */
+/** Number of entries that the first read of a scan fetches, and by how much it grows when the list has changed. */
 const firstPiece = 1000;
 const pieceGrowth = 4;
 
@@ -88,30 +89,31 @@ export class RedisStorageReader implements StorageReader {
     return parents;
   }
 
-  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
-    const states: ListState[] = [];
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
+    const found: ListSummary[] = [];
     for (let from = after; ;) {
       const keys = await this.keysAfter(from, limit);
-      for (const state of await Promise.all(keys.map((key) => this.stateOf(key)))) {
-        if (state !== undefined && states.length < limit) states.push(state);
+      const states = await Promise.all(keys.map((key) => this.stateOf(key)));
+      for (const [index, { clock: timestamp, horizon, live, dead }] of states.entries()) {
+        if (timestamp === undefined || found.length === limit) continue;
+        const { kind, parent } = keys[index]!;
+        found.push({ kind, parent, timestamp, horizon, live, dead });
       }
       from = keys.at(-1);
-      if (keys.length < limit || states.length === limit) return states;
+      if (keys.length < limit || found.length === limit) return found;
     }
   }
 
-  /** The first lists after one, some of which may have no clock. */
+  /** Returns the keys of the first lists after one. Some of the lists may have no clock. */
   protected keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     return listsAfter(this.#client, this.#keys, after, limit);
   }
 
-  /** `undefined` when the list has no clock. */
-  protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.counts({ kind, parent });
-    return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
+  protected stateOf(list: ListKey): Promise<ListState> {
+    return this.reads.state(list);
   }
 
-  /** Reads a list until all reads have seen one version of it. */
+  /** Repeats the work until all its reads have seen one version of the list. */
   protected async look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
     for (let piece = firstPiece; ; piece *= pieceGrowth) {
       try {
@@ -122,7 +124,7 @@ export class RedisStorageReader implements StorageReader {
     }
   }
 
-  /** The parents of all lists of a kind, or of every kind, that were ever written. */
+  /** Returns the parents of all lists of a kind that were ever written. */
   protected async registered(kind: string): Promise<readonly string[]> {
     const found = this.#keys.shards.map((shard) => this.#client.read('storage', 'ZRANGE', `${shard}k:${kind}`, 0, -1));
     return ((await Promise.all(found)) as string[][]).flat().map(unescapeTag);

@@ -6,7 +6,7 @@ import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { timeRangeKey } from '../../core/query/time-range-key.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, type StoredListRow } from './lists.ts';
+import { findList, type ListRow } from './lists.ts';
 import type { ReadCache } from './read-cache.ts';
 import { readCount, readObject, readPage, readShortObject, SqliteStorageReader } from './storage-reader.ts';
 import { pause, type Steps } from '../../base/steps.ts';
@@ -63,8 +63,8 @@ export class CommittedStorageReader extends SqliteStorageReader {
   }
 }
 
-function recallList(connection: Connection, cache: ReadCache | undefined, list: ListKey): StoredListRow | undefined {
-  const read = (): StoredListRow | undefined => findList(connection, list);
+function recallList(connection: Connection, cache: ReadCache | undefined, list: ListKey): ListRow | undefined {
+  const read = (): ListRow | undefined => findList(connection, list);
   return cache === undefined ? read() : cache.listRow(list, read);
 }
 

@@ -1,36 +1,21 @@
-// The rows of lists: which number a list has, its clock and its counts.
+// The rows of lists: the number of each list, and its state.
+import type { ListSummary } from '../../contracts/storage.ts';
+import { emptyState, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { ListState } from '../../contracts/storage.ts';
 import type { Connection } from './connection.ts';
 
-export interface ListRow {
-  /** Internal number, under which objects and tombstones are kept. */
+/** A list that exists. */
+export interface ListRow extends ListState {
+  /** Internal number, under which objects and tombstones are stored. */
   readonly list: number;
-  /** The highest timestamp ever given. */
   readonly clock: number;
-  /** Number of live objects. */
-  readonly live: number;
-  /** Number of tombstones. */
-  readonly dead: number;
 }
 
-/** The row of a list with what only readers need. */
-export interface StoredListRow extends ListRow {
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
-  readonly horizon: number;
-}
-
-/** How a write changes the counts of its list. */
-export interface CountChange {
-  readonly live?: number;
-  readonly dead?: number;
-}
-
-type StateTuple = [kind: string, parent: string, clock: number, horizon: number, live: number, dead: number];
+type SummaryTuple = [kind: string, parent: string, clock: number, horizon: number, live: number, dead: number];
 type ListTuple = [list: number, clock: number, live: number, dead: number, horizon: number];
 
-/** The list, `undefined` when it was never read nor written. */
-export function findList(connection: Connection, { kind, parent }: ListKey): StoredListRow | undefined {
+/** Returns the row of a list; `undefined` when it was never read nor written. */
+export function findList(connection: Connection, { kind, parent }: ListKey): ListRow | undefined {
   const row = connection.get<ListTuple>(
     'SELECT list, clock, live, dead, horizon FROM lists WHERE kind = ? AND parent = ?',
     kind,
@@ -41,14 +26,14 @@ export function findList(connection: Connection, { kind, parent }: ListKey): Sto
   return { list, clock, live, dead, horizon };
 }
 
-/** The first lists after one, by parent and then by kind. */
-export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListState[] {
-  const found: ListState[] = [];
+/** Returns the first lists after one, by parent and then by kind. */
+export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListSummary[] {
+  const found: ListSummary[] = [];
   const collect = (condition: string, parameters: readonly string[]): void => {
     const wanted = limit - found.length;
     if (wanted <= 0) return;
     const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
-    for (const [kind, parent, timestamp, horizon, live, dead] of connection.all<StateTuple>(
+    for (const [kind, parent, timestamp, horizon, live, dead] of connection.all<SummaryTuple>(
       sql,
       ...parameters,
       wanted,
@@ -64,45 +49,37 @@ export function listsAfter(connection: Connection, after: ListKey | undefined, l
   return found;
 }
 
-/** Stores a list that does not exist yet, empty. */
-export function insertList(connection: Connection, { kind, parent }: ListKey, clock: number, horizon = 0): ListRow {
-  const row = connection.get<[number]>(
-    'INSERT INTO lists (kind, parent, clock, live, dead, horizon) VALUES (?, ?, ?, 0, 0, ?) RETURNING list',
+/** Stores the row of a list that does not exist yet. */
+export function insertList(
+  connection: Connection,
+  { kind, parent }: ListKey,
+  { clock, horizon, live, dead }: Omit<ListRow, 'list'>,
+): ListRow {
+  const [list] = connection.get<[number]>(
+    'INSERT INTO lists (kind, parent, clock, horizon, live, dead) VALUES (?, ?, ?, ?, ?, ?) RETURNING list',
     kind,
     parent,
     clock,
     horizon,
-  )!;
-  return { list: row[0], clock, live: 0, dead: 0 };
-}
-
-/** Moves the clock forward, never back, and changes the counts. */
-export function updateList(
-  connection: Connection,
-  list: number,
-  clock: number,
-  { live = 0, dead = 0 }: CountChange = {},
-): void {
-  connection.run(
-    'UPDATE lists SET clock = max(clock, ?), live = live + ?, dead = dead + ? WHERE list = ?',
-    clock,
     live,
     dead,
-    list,
-  );
+  )!;
+  return { list, clock, horizon, live, dead };
 }
 
-/** Moves the horizon forward, never back. */
-export function raiseHorizon(connection: Connection, list: number, timestamp: number): void {
-  connection.run('UPDATE lists SET horizon = max(horizon, ?) WHERE list = ?', timestamp, list);
+/** Writes the state of a list that exists. */
+export function updateList(connection: Connection, { list, clock, horizon, live, dead }: ListRow): void {
+  const sql = 'UPDATE lists SET clock = ?, horizon = ?, live = ?, dead = ? WHERE list = ?';
+  connection.run(sql, clock, horizon, live, dead, list);
 }
 
 /**
- * Empties a list in one step, whatever it holds: the list gets a new number, and what is stored under the old one is
- * left to the reaper. Nothing tells of what it held, so its horizon is its clock.
+ * Empties a list together with its parent, in one step whatever it holds. The list gets a new number, and the reaper
+ * deletes what is stored under the old one.
  */
-export function detachContents(connection: Connection, key: ListKey, { list }: ListRow, clock: number): void {
-  connection.run('INSERT INTO doomed_lists (list) VALUES (?)', list);
-  connection.run('DELETE FROM lists WHERE list = ?', list);
-  insertList(connection, key, clock, clock);
+export function detachContents(connection: Connection, key: ListKey, row: ListRow, now: number): void {
+  const { clock = row.clock, horizon, live, dead } = emptyState(row, now);
+  connection.run('INSERT INTO doomed_lists (list) VALUES (?)', row.list);
+  connection.run('DELETE FROM lists WHERE list = ?', row.list);
+  insertList(connection, key, { clock, horizon, live, dead });
 }

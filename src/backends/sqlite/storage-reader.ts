@@ -1,11 +1,11 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, listsAfter, type ListRow, type StoredListRow } from './lists.ts';
+import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -57,7 +57,7 @@ export class SqliteStorageReader implements StorageReader {
     );
   }
 
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     return this.access.run((connection) => listsAfter(connection, after, limit));
   }
 }
@@ -90,7 +90,7 @@ export function readShortObject(
 }
 
 /** One page of a list that may not be there. */
-export function* readPage(connection: Connection, row: StoredListRow | undefined, query: PageQuery): Steps<Page> {
+export function* readPage(connection: Connection, row: ListRow | undefined, query: PageQuery): Steps<Page> {
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const page = yield* selectPage(connection, row, query, query.includeDeleted === true);
   return { timestamp: row.clock, horizon: row.horizon, ...page };

@@ -10,6 +10,6 @@ export function createSqliteStorage(database: SqliteDatabase): StorageBackend {
     database,
     reader: new CommittedStorageReader(database.committed('storage')),
     writer: (transaction) =>
-      new SqliteStorageWriter(database.within(transaction, 'storage'), database.clock, () => database.announceDoomed()),
+      new SqliteStorageWriter(database.within(transaction, 'storage'), database.clock, () => database.wakeReaper()),
   };
 }

@@ -1,6 +1,6 @@
 // Copies all lists with their clocks. What the target has already, from a copy that was cut off or from an earlier one,
 // is compared entry by entry, and only what differs is written.
-import type { ListState, Restoration, StorageBackend } from '../../contracts/storage.ts';
+import type { ListSummary, Restoration, StorageBackend } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { Growth, inUnit } from '../../maintenance/units.ts';
@@ -42,7 +42,7 @@ export async function copyLists(
 
 /** Comes last, because tombstones may have been forgotten while the lists were read. */
 async function copyHorizons(source: StorageBackend, target: StorageBackend): Promise<void> {
-  let late: ListState[] = [];
+  let late: ListSummary[] = [];
   const raise = (): Promise<void> =>
     inUnit(target.database, async (transaction) => {
       const writer = target.writer(transaction);

@@ -1,6 +1,6 @@
 // Compares two stores by digests: every list with its clock, all permissions, all memberships.
 import { createHash, type Hash } from 'node:crypto';
-import type { ListState } from '../../contracts/storage.ts';
+import type { ListSummary } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { digestList, digestMemberships, digestPermissions, type ListDigest, type SetDigest } from './digest.ts';
@@ -63,7 +63,7 @@ export async function verify(source: Stores, target: Stores, options: VerifyOpti
 async function compareList(
   source: Stores,
   target: Stores,
-  [ours, theirs]: readonly [ListState | undefined, ListState | undefined],
+  [ours, theirs]: readonly [ListSummary | undefined, ListSummary | undefined],
   { onProgress }: VerifyOptions,
 ): Promise<Compared> {
   const [left, right] = await Promise.all([
@@ -80,8 +80,8 @@ async function compareList(
 }
 
 function describeDifferences(
-  [ours, left]: readonly [ListState | undefined, ListDigest],
-  [theirs, right]: readonly [ListState | undefined, ListDigest],
+  [ours, left]: readonly [ListSummary | undefined, ListDigest],
+  [theirs, right]: readonly [ListSummary | undefined, ListDigest],
 ): readonly string[] {
   if (ours === undefined) return ['the source has no such list'];
   if (theirs === undefined) return ['the target has no such list'];
@@ -105,7 +105,7 @@ function describeDifferences(
   return differences;
 }
 
-function sideOf(list: ListState | undefined, { objects, tombstones, digest }: ListDigest): Side {
+function sideOf(list: ListSummary | undefined, { objects, tombstones, digest }: ListDigest): Side {
   const clock = list === undefined ? '' : `${list.timestamp} ${digest}`;
   return {
     lists: list === undefined ? 0 : 1,

@@ -1,7 +1,7 @@
 // Everything that the configured backends hold, as a file; and the way back from a file into backends, whichever they are.
 import type { Writable } from 'node:stream';
 import { compareLists } from '../../core/objects/list-order.ts';
-import type { ListState } from '../../contracts/storage.ts';
+import type { ListSummary } from '../../contracts/storage.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -196,7 +196,7 @@ async function compare(
   return differences;
 }
 
-function compareStates(ours: ExportedList | undefined, theirs: ListState | undefined): string | undefined {
+function compareStates(ours: ExportedList | undefined, theirs: ListSummary | undefined): string | undefined {
   if (ours === undefined) return 'the file has no such list';
   if (theirs === undefined) return 'the target has no such list';
   const { clock, horizon, objects, tombstones, isMoving } = ours.end;

@@ -1,7 +1,7 @@
 // Writes everything that a store holds as the lines of an export: lists with their clocks, permissions, memberships. In
 // pages, so that the memory used does not depend on how much there is.
 import { createHash, type Hash } from 'node:crypto';
-import type { ListState } from '../../contracts/storage.ts';
+import type { ListSummary } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
 import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
@@ -80,7 +80,7 @@ class Writing {
     return summary;
   }
 
-  async #writeList(list: ListState, total: number): Promise<void> {
+  async #writeList(list: ListSummary, total: number): Promise<void> {
     const { reader } = this.#stores.storage;
     const { kind, parent, timestamp } = list;
     const digest = new RunningListDigest();

@@ -127,6 +127,27 @@ export const horizonCases: readonly StorageCase[] = [
       assert.equal(page.horizon, 120);
     });
   }),
+  storageCase('a deletion of the past that leaves no tombstone never moves the horizon back', async (probe) => {
+    await probe.seed({ a: {}, b: {}, c: {} });
+    await probe.delete('a', { keepTombstone: false });
+    const horizon = await horizonOf(probe);
+    await probe.delete('b', { lastModified: 1234, keepTombstone: false });
+    assert.equal(await horizonOf(probe), horizon);
+    await probe.unit(async (writer) => {
+      await writer.delete(records, 'c', { lastModified: 1235, keepTombstone: false });
+      await writer.restore(records, { clock: 0, horizon: 1, entries: [] });
+    });
+    assert.equal(await horizonOf(probe), horizon);
+  }),
+  storageCase('a list that has lost its tombstones only moves its horizon to a clock that stays', async (probe) => {
+    await probe.seed({ a: {} });
+    await probe.delete('a');
+    const clock = await probe.timestamp();
+    probe.clock.advance(5000);
+    await probe.deleteChildren('/buckets/food');
+    assert.equal(await probe.timestamp(), clock);
+    assert.equal(await horizonOf(probe), clock);
+  }),
   storageCase('trimming leaves the horizon alone', async (probe) => {
     await probe.seed({ a: {}, b: {} });
     assert.equal(await probe.trim(1), 1);

@@ -1,7 +1,7 @@
 // Cases about copies: walking over all lists, and putting entries into a list exactly as they were elsewhere.
 import assert from 'node:assert/strict';
 import { TransactionConflict } from '../../../contracts/errors.ts';
-import type { ListState, Restoration } from '../../../contracts/storage.ts';
+import type { ListSummary, Restoration } from '../../../contracts/storage.ts';
 import { StoredObject, type ListKey, type StoredEntry, type Tombstone } from '../../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { ascending, records, rollbackCase, storageCase, type StorageProbe } from './storage-probe.ts';
@@ -39,7 +39,7 @@ async function contents(probe: StorageProbe): Promise<readonly (readonly [string
   });
 }
 
-async function stateOf(probe: StorageProbe): Promise<ListState | undefined> {
+async function stateOf(probe: StorageProbe): Promise<ListSummary | undefined> {
   const states = await probe.reader.lists(undefined, 100);
   return states.find(({ kind, parent }) => kind === probe.list.kind && parent === probe.list.parent);
 }

@@ -5,6 +5,7 @@ import { hostileTextCases } from './hostile.ts';
 import { horizonCases } from './horizon.ts';
 import { objectCases } from './objects.ts';
 import { severalCases } from './several.ts';
+import { lastTimestampCases } from './last-timestamp.ts';
 import { pageBytesCases } from './page-bytes.ts';
 import { restoringCases } from './restoring.ts';
 import { sortingCases } from './sorting.ts';
@@ -14,6 +15,7 @@ import type { StorageCase } from '../contract-case.ts';
 /** Each case wants an empty store of its own. */
 export const storageCases: readonly StorageCase[] = [
   ...timestampCases,
+  ...lastTimestampCases,
   ...objectCases,
   ...filterCases,
   ...sortingCases,

@@ -4,8 +4,8 @@ import { IntegrityError } from '../../../contracts/errors.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { records, rollbackCase, storageCase, type StorageProbe } from './storage-probe.ts';
 
-/** Every kind of write that gives a timestamp; each leaves one entry `x` behind. */
-const writes: readonly {
+/** Every kind of write that gives a timestamp. Each leaves one entry `x` behind. */
+export const writes: readonly {
   readonly name: string;
   readonly prepare: (probe: StorageProbe) => Promise<unknown>;
   readonly write: (probe: StorageProbe, lastModified?: number) => Promise<number>;

@@ -2,7 +2,7 @@
 // database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
 import assert from 'node:assert/strict';
 import type { ConditionalWrite } from '../../../contracts/database.ts';
-import { TransactionConflict } from '../../../contracts/errors.ts';
+import { IntegrityError, TransactionConflict } from '../../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../../contracts/permission.ts';
 import { isSameObject, type ListKey } from '../../../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
@@ -45,7 +45,7 @@ function newRecord(id: string, change: Partial<ConditionalWrite> = {}): Conditio
   return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
 }
 
-/** The same when it is there. */
+/** The record as it was read. */
 function asRead(lastModified: number): ConditionalWrite['expected'] {
   return { lastModified, text: '{"n":1}' };
 }
@@ -90,6 +90,16 @@ function loneCase(name: string, body: Body): TransactionCase {
       await body(context);
     },
   };
+}
+
+/** The timestamp of a write; `undefined` also where the transaction that stands in has refused it. */
+async function unlessRefused(writing: Promise<number | undefined>): Promise<number | undefined> {
+  try {
+    return await writing;
+  } catch (error) {
+    if (error instanceof IntegrityError) return undefined;
+    throw error;
+  }
 }
 
 /** Each leaves everything as it was after the first record. */
@@ -180,6 +190,35 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
       assert.deepEqual(await stateOf(context), before);
     }),
   ),
+  ...(
+    [
+      ['of a new object that asks for the last timestamp', (first) => newRecord('y', { lastModified: first })],
+      ['of a new object under a new random id', () => newRecord('y', { isFresh: true })],
+      ['of a new object', () => newRecord('y')],
+      ['of a change', (first) => newRecord('x', { expected: asRead(first), text: '{"n":2}', entries: {} })],
+      ['of a deletion', (first) => newRecord('x', { expected: asRead(first), text: undefined, entries: {} })],
+    ] as const satisfies typeof refused
+  ).map(([name, write]) =>
+    loneCase(`${name} does nothing when the list has no timestamps left`, async (context) => {
+      const last = await required(context, newRecord('x', { lastModified: Number.MAX_SAFE_INTEGER }));
+      const before = await stateOf(context);
+      assert.equal(await unlessRefused(writeConditionally(context, write(last))), undefined);
+      assert.deepEqual(await stateOf(context), before);
+    }),
+  ),
+  loneCase('gets no timestamp twice among others when its list has too few left', async (context) => {
+    const first = await required(context, newRecord('x', { lastModified: Number.MAX_SAFE_INTEGER - 2 }));
+    const writes = ['a', 'b', 'c', 'd'].map((id) => newRecord(id, { isFresh: true }));
+    const given = await Promise.all(writes.map((write) => unlessRefused(writeConditionally(context, write))));
+    const stamps = given.filter((stamp) => stamp !== undefined).toSorted((a, b) => a - b);
+    assert.ok(stamps.length <= 2);
+    assert.deepEqual(
+      stamps,
+      stamps.map((_, index) => first + 1 + index),
+    );
+    assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 1 + stamps.length);
+    assert.equal(await context.storage.reader.resourceTimestamp(records), first + stamps.length);
+  }),
   loneCase('beside many others of its list has a timestamp of its own', async (context) => {
     const ids = Array.from({ length: 60 }, (_, n) => `r${n}`);
     const stamps = await Promise.all(ids.map((id) => required(context, newRecord(id))));

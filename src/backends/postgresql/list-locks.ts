@@ -1,8 +1,9 @@
-// The lists that a unit of work has locked. While it holds the row of a list nobody else changes the list, so what it
-// has read there stays true; the unit keeps it, counts its own writes on, and writes the row once.
-import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
-import { StoredObject as Stored } from '../../core/objects/stored.ts';
+// The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
+// stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
+import { keyOfList } from '../../core/lists/list-key.ts';
+import { changeState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
+import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import type { Inheritance } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
@@ -13,47 +14,54 @@ export interface Entry {
   readonly tombstone: Tombstone | undefined;
 }
 
-export class LockedList {
+/** A list whose row is locked until the transaction ends. */
+export class ListLock {
   readonly key: ListKey;
-  /** Internal number, under which objects and tombstones are kept. */
+  /** Internal number, under which objects and tombstones are stored. */
   readonly list: string;
   readonly entries = new Map<string, Entry>();
-  /** `undefined` when the list was never read nor written. */
-  clock: number | undefined;
-  live: number;
-  dead: number;
+  #state: ListState;
+  /** Whether the state differs from the row. */
   isChanged = false;
 
-  constructor(key: ListKey, [list, clock, live, dead]: Row) {
+  constructor(key: ListKey, [list, clock, live, dead, horizon]: Row) {
     this.key = key;
     this.list = list!;
-    this.clock = typeof clock === 'string' ? Number(clock) : undefined;
-    this.live = Number(live);
-    this.dead = Number(dead);
+    this.#state = {
+      clock: typeof clock === 'string' ? Number(clock) : undefined,
+      horizon: Number(horizon),
+      live: Number(live),
+      dead: Number(dead),
+    };
   }
 
-  /** As the table has it, or will have it. */
+  get state(): ListState {
+    return this.#state;
+  }
+
+  /** The row as the table has it, or will have it. */
   get row(): Row {
-    return [this.list, this.clock === undefined ? null : String(this.clock), String(this.live), String(this.dead)];
+    const { clock, live, dead, horizon } = this.#state;
+    return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
   }
 
-  /** Moves the clock forward, never back, and changes the counts. */
-  change(clock: number, counts: { readonly live?: number; readonly dead?: number } = {}): void {
-    this.clock = Math.max(this.clock ?? clock, clock);
-    this.live += counts.live ?? 0;
-    this.dead += counts.dead ?? 0;
+  /** Applies a write to the state. */
+  change(change: ListChange): void {
+    this.#state = changeState(this.#state, change);
     this.isChanged = true;
   }
 }
 
-/** Nothing under an id. */
+/** An id with neither object nor tombstone. */
 export const absent: Entry = { object: undefined, tombstone: undefined };
 
-// Locking and reading are two statements on purpose: the second one sees what was committed while the first one waited.
-const selectRow = 'SELECT list, clock, live, dead FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE';
+/** Columns of a row of a list, in the order that `ListLock` takes. */
+export const lockColumns = 'list, clock, live, dead, horizon';
+// Locking and reading are two statements, because the second one sees what was committed while the first one waited.
+const selectRow = `SELECT ${lockColumns} FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE`;
 const lockRow = prepared('lock-list', selectRow);
-// Units wait for each other in the order of their lists only, so never in a circle. Who holds a later list asks without
-// waiting, and, if refused, starts again with all its lists in order; that costs less than a deadlock found by the server.
+// Units wait for lists in one order only, so they never deadlock. A unit that holds a later list locks with NOWAIT. When the
+// lock is refused, the unit is retried with all its lists in order, which costs less than a deadlock found by the server.
 const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), failsOnLock: true };
 const readEntry = prepared(
   'read-entry',
@@ -68,21 +76,21 @@ const insertRow = prepared(
 );
 const updateRow = prepared(
   'update-list',
-  'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5 WHERE parent = $1 AND kind = $2',
+  'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5, horizon = $6 WHERE parent = $1 AND kind = $2',
 );
 
-export class LockedLists implements ListsOfUnit {
+export class ListLocks implements ListsOfUnit {
   readonly #unit: PostgresUnit;
-  readonly #lists = new Map<string, LockedList>();
-  /** Everything that was ever asked for. */
+  readonly #lists = new Map<string, ListLock>();
+  /** Every list that the unit has waited for. */
   readonly #wanted = new Map<string, ListKey>();
-  /** Locks that are being waited for, so that nobody asks for the same again. */
+  /** Locks under way, so that two calls for one list share a statement. */
   readonly #asked = new Map<string, Promise<Result>>();
-  /** Lists that came into being with this unit: nobody else finds their rows before it ends. */
+  /** Lists that this unit has created. No other transaction sees their rows before it ends. */
   readonly #added = new Set<string>();
-  /** Names of objects that stay as long as the unit has its lists. */
+  /** Keys of objects that cannot be deleted as long as the unit has its lists. */
   readonly #kept = new Set<string>();
-  /** What has to be settled before new lists are made. */
+  /** Shared locks under way, which end before new lists are created. */
   #holding: Promise<unknown> = Promise.resolve();
 
   constructor(unit: PostgresUnit) {
@@ -102,9 +110,9 @@ export class LockedLists implements ListsOfUnit {
 
   inherit({ lists, wanted, added, kept }: Inheritance): void {
     for (const { key, row, isChanged } of lists) {
-      const list = new LockedList(key, row);
+      const list = new ListLock(key, row);
       list.isChanged = isChanged;
-      this.#lists.set(nameOf(key), list);
+      this.#lists.set(keyOfList(key), list);
     }
     this.want(wanted);
     for (const name of added) this.#added.add(name);
@@ -115,18 +123,18 @@ export class LockedLists implements ListsOfUnit {
     return lists.filter(({ isChanged }) => isChanged).map(({ key, row }) => [updateRow, valuesOf(key, row)] as const);
   }
 
-  /** Notes that an object, by a name of it, stays as long as the unit has its lists. */
-  keep(name: string): void {
-    this.#kept.add(name);
+  /** Notes that an object cannot be deleted as long as the unit has its lists. */
+  keep(object: string): void {
+    this.#kept.add(object);
   }
 
-  /** Whether it does. */
-  keeps(name: string): boolean {
-    return this.#kept.has(name);
+  /** Whether the object cannot be deleted as long as the unit has its lists. */
+  keeps(object: string): boolean {
+    return this.#kept.has(object);
   }
 
-  /** Locks the list, which is created without a clock when it is not there yet, and reads what is under the id. */
-  async lock(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry }> {
+  /** Locks the list and reads what is stored under the id. Creates the list, without a clock, when it is absent. */
+  async lock(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry }> {
     const found = await this.find(key, id);
     if (found !== undefined) return found;
     await this.#add(key);
@@ -135,9 +143,9 @@ export class LockedLists implements ListsOfUnit {
     return created;
   }
 
-  /** The same for a list that need not be there. */
-  async find(key: ListKey, id: string): Promise<{ readonly list: LockedList; readonly entry: Entry } | undefined> {
-    const name = nameOf(key);
+  /** Locks the list and reads what is stored under the id; `undefined` when the list is absent. */
+  async find(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry } | undefined> {
+    const name = keyOfList(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
     const [rows, entries] = await Promise.all([
@@ -149,58 +157,66 @@ export class LockedLists implements ListsOfUnit {
   }
 
   /**
-   * Locks the list alone, and answers whether the lock keeps what the list lies in: whoever deletes that takes the rows of
-   * all lists below it first, but cannot see those that are not there yet.
+   * Locks the list alone. Returns whether the lock keeps the objects above the list from being deleted: a cascade locks the
+   * rows of all lists below its URI first, but does not see those of a list that this unit has created.
    */
   async lockBelow(key: ListKey): Promise<boolean> {
     const list = await this.findList(key);
-    return list !== undefined && !this.#added.has(nameOf(key));
+    return list !== undefined && !this.#added.has(keyOfList(key));
   }
 
-  /** Lets lists that are not there yet come into being only after this, whatever comes of it. */
+  /** Creates lists only after this promise has settled. */
   holdBack(holding: Promise<unknown>): void {
     this.#holding = Promise.allSettled([this.#holding, holding]);
   }
 
-  /** Whether a unit that waits for the list does so in the order of all units. */
+  /** Whether waiting for the list keeps to the order of all units. */
   isNext(key: ListKey): boolean {
     for (const other of this.#wanted.values()) if (compareLists(other, key) > 0) return false;
     return true;
   }
 
-  /** Notes that the unit waits for these lists, or has them, by other means. */
+  /** Notes that another statement of the unit waits for these lists, or has locked them. */
   want(keys: Iterable<ListKey>): void {
-    for (const key of keys) this.#wanted.set(nameOf(key), key);
+    for (const key of keys) this.#wanted.set(keyOfList(key), key);
   }
 
   /** Whether the row of the list is known to be locked. */
   has(key: ListKey): boolean {
-    return this.#lists.has(nameOf(key));
+    return this.#lists.has(keyOfList(key));
   }
 
-  /** What is under the id in a list that is locked already; `undefined` for other lists. */
+  /** Returns what is stored under the id in a list that is locked already; `undefined` for other lists. */
   async findKnown(key: ListKey, id: string): Promise<Entry | undefined> {
-    const known = this.#lists.get(nameOf(key));
+    const known = this.#lists.get(keyOfList(key));
     return known === undefined ? undefined : this.#entryOf(known, id);
   }
 
-  /** Locks the list alone; `undefined` when it is not there. */
-  async findList(key: ListKey): Promise<LockedList | undefined> {
-    const name = nameOf(key);
+  /** Locks the list alone; `undefined` when it is absent. */
+  async findList(key: ListKey): Promise<ListLock | undefined> {
+    const name = keyOfList(key);
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
     const { rows } = await this.#lockRow(key);
     return this.#keep(key, rows[0]);
   }
 
-  /** Locks the list alone, creating it without a clock. */
-  async lockList(key: ListKey): Promise<LockedList> {
+  /** Locks the list alone. Creates it, without a clock, when it is absent. */
+  async lockList(key: ListKey): Promise<ListLock> {
     const found = await this.findList(key);
     if (found !== undefined) return found;
     await this.#add(key);
     const created = await this.findList(key);
     if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
     return created;
+  }
+
+  /** Keeps a list whose row was locked and read, unless another call has done so meanwhile. */
+  adopt(key: ListKey, row: Row): ListLock {
+    const name = keyOfList(key);
+    const list = this.#lists.get(name) ?? new ListLock(key, row);
+    this.#lists.set(name, list);
+    return list;
   }
 
   /** Sends the rows of lists that have changed. */
@@ -212,14 +228,14 @@ export class LockedLists implements ListsOfUnit {
     }
   }
 
-  /** Settles, and forgets everything, because a statement is about to change lists without their names. */
+  /** Settles and forgets all lists, before a statement that changes lists it does not name. */
   forget(): void {
     this.settleAll();
     this.#lists.clear();
   }
 
   #lockRow(key: ListKey): Promise<Result> {
-    const name = nameOf(key);
+    const name = keyOfList(key);
     const asked = this.#asked.get(name);
     if (asked !== undefined) return asked;
     const statement = this.isNext(key) ? lockRow : lockEarlierRow;
@@ -236,45 +252,34 @@ export class LockedLists implements ListsOfUnit {
     return answer;
   }
 
-  /** Brings the list into being, without a clock, unless somebody else has done so meanwhile. */
+  /** Creates the list, without a clock, unless another transaction has done so meanwhile. */
   async #add(key: ListKey): Promise<void> {
     await this.#holding;
     this.want([key]);
     const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
-    if (count > 0) this.#added.add(nameOf(key));
+    if (count > 0) this.#added.add(keyOfList(key));
   }
 
-  async #entryOf(list: LockedList, id: string): Promise<Entry> {
+  async #entryOf(list: ListLock, id: string): Promise<Entry> {
     const known = list.entries.get(id);
     if (known !== undefined) return known;
     const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);
     return keepEntry(list, id, rows[0]);
   }
 
-  #keep(key: ListKey, row: Row | undefined): LockedList | undefined {
-    const name = nameOf(key);
-    if (row === undefined) {
-      // The unit has nothing of it, so whatever comes before it may still be waited for.
-      this.#wanted.delete(name);
-      return undefined;
-    }
-    // Somebody else may have kept it while this one waited for the answer.
-    const list = this.#lists.get(name) ?? new LockedList(key, row);
-    this.#lists.set(name, list);
-    return list;
+  #keep(key: ListKey, row: Row | undefined): ListLock | undefined {
+    if (row !== undefined) return this.adopt(key, row);
+    // The unit has not locked it, so it may still wait for lists before this one.
+    this.#wanted.delete(keyOfList(key));
+    return undefined;
   }
 }
 
-/** A list as the key of a map. */
-export function nameOf({ kind, parent }: ListKey): string {
-  return `${kind} ${parent}`;
+function valuesOf({ parent, kind }: ListKey, [, ...state]: Row): readonly SqlValue[] {
+  return [parent, kind, ...state];
 }
 
-function valuesOf({ parent, kind }: ListKey, [, clock, live, dead]: Row): readonly SqlValue[] {
-  return [parent, kind, clock ?? null, live ?? null, dead ?? null];
-}
-
-function keepEntry(list: LockedList, id: string, row: Row | undefined): Entry {
+function keepEntry(list: ListLock, id: string, row: Row | undefined): Entry {
   const known = list.entries.get(id);
   if (known !== undefined) return known;
   const entry = row === undefined ? absent : entryOf(id, row);
@@ -284,7 +289,7 @@ function keepEntry(list: LockedList, id: string, row: Row | undefined): Entry {
 
 function entryOf(id: string, [modified, data, deleted]: Row): Entry {
   return {
-    object: typeof data === 'string' ? new Stored(id, Number(modified), data) : undefined,
+    object: typeof data === 'string' ? new StoredObject(id, Number(modified), data) : undefined,
     tombstone: typeof deleted === 'string' ? { id, lastModified: Number(deleted), deleted: true } : undefined,
   };
 }
