@@ -119,7 +119,7 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
   };
   try {
     const settings = settingsOf(options);
-    const { importWith } = await import('../../transfer/import/run.ts');
+    const { importWith } = await import('../../transfer/import/import.ts');
     if (options.dryRun === true) {
       const { survey } = await import('../../transfer/import/survey.ts');
       for (const line of await survey(settings, work)) say(line);

@@ -1,5 +1,5 @@
-// Copies all lists with their clocks. What the target has already, from a copy that was cut off or from an earlier one,
-// is compared entry by entry, and only what differs is written.
+// Copies all lists with their clocks. Entries that the target has from an earlier or interrupted copy are compared one by one,
+// and only differences are written.
 import type { ListSummary, Restoration, StorageBackend } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
@@ -7,13 +7,13 @@ import { Growth, inUnit } from '../../maintenance/units.ts';
 import { compareTimes, sizeOf, walkEntries, walkLists, walkPairs } from '../../maintenance/walk.ts';
 
 export interface ListCopyOptions {
-  /** Whether the target may hold something already. */
+  /** Whether the target may contain data. */
   readonly resumes: boolean;
-  /** Called with the number of entries that are settled since the last call. */
+  /** Called with the number of entries done since the last call. */
   readonly onProgress: (entries: number) => void;
 }
 
-/** Makes the lists of the target what those of the source are; answers with the number of entries written or removed. */
+/** Makes the lists of the target equal to those of the source; returns the number of entries written or removed. */
 export async function copyLists(
   source: StorageBackend,
   target: StorageBackend,
@@ -40,7 +40,7 @@ export async function copyLists(
   return writes.written;
 }
 
-/** Comes last, because tombstones may have been forgotten while the lists were read. */
+/** Copies the horizons. Comes last, because tombstones may have been purged while the lists were read. */
 async function copyHorizons(source: StorageBackend, target: StorageBackend): Promise<void> {
   let late: ListSummary[] = [];
   const raise = (): Promise<void> =>
@@ -69,18 +69,18 @@ function isSame(a: StoredEntry, b: StoredEntry): boolean {
 interface Part {
   readonly list: ListKey;
   readonly clock: number;
-  /** By id. A source that is written to meanwhile may show an object twice, and then the last one counts. */
+  /** Entries by id. A source that is written to meanwhile may return an object twice; the last one counts. */
   readonly entries: Map<string, StoredEntry>;
-  /** Ids that the target has at other timestamps than the source, which may be without them. */
+  /** Ids that the target has at other timestamps than the source, and that the source may lack. */
   readonly doubtful: Set<string>;
 }
 
-/** What one unit of work holds at most. Many small lists share one, because each commit waits for the disk. */
+/** Limits of one unit of work. Many small lists share one, because each commit waits for the disk. */
 const unitEntries = 500;
 const unitLists = 200;
 const unitCharacters = 4_000_000;
 
-/** Collects what is to be restored and writes it in units of work, in the order of the lists. */
+/** Collects what has to be restored, and writes it in units of work, in the order of the lists. */
 class Restorations {
   readonly #source: StorageBackend;
   readonly #target: StorageBackend;
@@ -100,7 +100,7 @@ class Restorations {
     this.#growth = new Growth(target.database);
   }
 
-  /** Adds an entry to be put, an id that shall be gone unless the source has it, or the clock alone. */
+  /** Adds an entry to put, an id to remove unless the source has it, or the clock alone. */
   async add(
     list: ListKey,
     clock: number,
@@ -132,7 +132,7 @@ class Restorations {
     const restorations = await Promise.all(this.#parts.map((part) => this.#restorationOf(part)));
     await inUnit(this.#target.database, async (transaction, attempt) => {
       const writer = this.#target.writer(transaction);
-      // A source that is written to meanwhile may show an object twice.
+      // A source that is written to meanwhile may return an object twice.
       const isFresh = this.#isFresh && attempt === 1;
       for (const { list, ...restoration } of restorations) await writer.restore(list, { ...restoration, isFresh });
     });
@@ -145,7 +145,7 @@ class Restorations {
     this.#characters = 0;
   }
 
-  /** Ids that the source has as well have been put, or will be, in the place that their timestamp gives them. */
+  /** Leaves out the ids that the source has: they are put at the place of their timestamp. */
   async #restorationOf({ list, clock, entries, doubtful }: Part): Promise<PartRestoration> {
     const ids = [...doubtful].filter((id) => !entries.has(id));
     const kept = new Set<string>();

@@ -1,17 +1,17 @@
-// Copies access-control entries and memberships.
+// Copies permission entries and memberships.
 import type { ObjectPermissions, PermissionBackend } from '../../contracts/permission.ts';
 import { digestMemberships, formatPermissions } from './digest.ts';
 import { Growth, inUnit } from '../../maintenance/units.ts';
 import { walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
 
 export interface PermissionCopyOptions {
-  /** Whether the target may hold something already. */
+  /** Whether the target may contain data. */
   readonly resumes: boolean;
-  /** Called with the number of objects and users that are settled since the last call. */
+  /** Called with the number of objects and users done since the last call. */
   readonly onProgress: (count: number) => void;
 }
 
-/** Makes the permissions of the target what those of the source are. */
+/** Makes the permissions of the target equal to those of the source. */
 export async function copyPermissions(
   source: PermissionBackend,
   target: PermissionBackend,
@@ -56,13 +56,13 @@ async function copyEntries(
   await growth.finish();
 }
 
-/** The entries to write, with those that shall be gone as empty ones. */
+/** Returns the entries to write, with empty lists for those to remove. */
 export function replacing(known: ObjectPermissions, wanted: ObjectPermissions): ObjectPermissions {
   const emptied = Object.keys(known).map((name) => [name, []] as const);
   return Object.fromEntries<readonly string[]>([...emptied, ...Object.entries(wanted)]);
 }
 
-/** Takes away the entries of objects that have none in the source. */
+/** Removes the entries of objects that have none in the source. */
 async function removeOthers(source: PermissionBackend, target: PermissionBackend): Promise<void> {
   for await (const page of walkPermissions(target.reader)) {
     const ids = page.map(({ objectId }) => objectId);
@@ -73,7 +73,7 @@ async function removeOthers(source: PermissionBackend, target: PermissionBackend
   }
 }
 
-/** All of them, unless they are the same already: there are few, next to objects. */
+/** Copies all memberships unless they are equal: they are few, compared with objects. */
 async function copyMemberships(
   source: PermissionBackend,
   target: PermissionBackend,

@@ -1,5 +1,5 @@
-// Copies everything from one pair of storage and permission backends to another, exactly: ids, timestamps, tombstones,
-// permissions and clocks. Streaming, so that the memory used does not depend on how much there is.
+// Copies everything from one pair of storage and permission backends to another: ids, timestamps, tombstones, permissions and
+// clocks stay as they are. Data is streamed, so memory does not grow with the store.
 import { randomUUID } from 'node:crypto';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -14,11 +14,11 @@ import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../ma
 
 export interface CopyWork {
   /**
-   * What is done about a target that holds something: `refuse` it; `resume`, making it equal to the source; `empty` it
+   * What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it
    * first; or write nothing and `verify` alone.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
-  /** Called whenever something was done: what goes on, how much is done and, where it is known, how much there is. */
+  /** Called with the phase, the number of entries done and, where it is known, their total. */
   readonly onProgress?: (phase: CopyPhase, done: number, total: number | undefined) => void;
   readonly onList?: VerifyOptions['onList'];
 }
@@ -26,7 +26,7 @@ export interface CopyWork {
 export interface CopyOptions extends CopyWork {
   readonly source: Settings;
   readonly target: Settings;
-  /** Called with the names of both ends. */
+  /** Called with the descriptions of both places. */
   readonly onPlaces?: (source: string, target: string) => void;
 }
 
@@ -38,7 +38,7 @@ export interface CopyResult extends Verification {
 }
 
 /**
- * Copies, and compares both ends afterwards.
+ * Copies a store, and compares both afterwards.
  *
  * @throws CopyRefused when an end cannot be used, or the target holds what must not be lost
  */
@@ -62,7 +62,7 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   }
 }
 
-/** The same between stores that are open. */
+/** Copies between open stores, as `copyStores` does. */
 export async function copyBetween(source: OpenStores, target: OpenStores, options: CopyWork): Promise<CopyResult> {
   const { mode, onProgress = () => {}, onList } = options;
   if (source.hasPermissions && !target.hasPermissions) {
@@ -108,7 +108,7 @@ async function countEntries({ storage }: OpenStores): Promise<number> {
   return sum;
 }
 
-/** Whether there is nothing in it at all. */
+/** Whether the stores contain nothing at all. */
 export async function isEmptyStore({ storage, permission }: OpenStores): Promise<boolean> {
   const walks = [walkLists(storage.reader), walkPermissions(permission.reader), walkMemberships(permission.reader)];
   for (const walk of walks) if ((await walk.next()).done !== true) return false;
@@ -116,8 +116,8 @@ export async function isEmptyStore({ storage, permission }: OpenStores): Promise
 }
 
 /**
- * A copy has no list that its source has not, and no clock ahead of its source's, for lists and clocks stay whatever is
- * deleted. A target that is otherwise has a life of its own.
+ * Refuses a target that is not an earlier copy. A copy has no list that its source lacks, and no clock ahead of its source's,
+ * since deletions remove neither lists nor clocks. Any other target was written to by itself.
  */
 async function requireCopy(source: OpenStores, target: OpenStores): Promise<void> {
   const pairs = walkPairs(walkLists(source.storage.reader), walkLists(target.storage.reader), compareLists);
@@ -132,7 +132,7 @@ async function requireCopy(source: OpenStores, target: OpenStores): Promise<void
   }
 }
 
-/** Deletes everything in the target, once it is certain that it is not the source under another name. */
+/** Deletes everything in the target, after checking that it is not the source under another name. */
 async function emptyTarget(source: OpenStores, target: OpenStores): Promise<void> {
   if ((await sharesPermissions(source, target)) || (await sharesStorage(source, target))) {
     throw new CopyRefused('the source and the target are the same place under two names; nothing was deleted');
@@ -151,7 +151,7 @@ async function sharesPermissions(source: OpenStores, { permission }: OpenStores)
   return isShared;
 }
 
-/** Asked last, because a list cannot be taken back: where it matters, an empty one stays. */
+/** Checks for one storage under two names. Comes last, because the list that it writes cannot be removed. */
 async function sharesStorage(source: OpenStores, { storage }: OpenStores): Promise<boolean> {
   const probe = `coffer-copy-${randomUUID()}`;
   const list = { kind: probe, parent: probe };

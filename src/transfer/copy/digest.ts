@@ -1,5 +1,5 @@
-// Digests of what a store holds. Equal digests mean equal contents: SHA-256 over whatever has an order, and the sum of
-// the SHA-256 of each part where every backend has an order of its own.
+// Digests of the contents of a store. Equal digests mean equal contents: a SHA-256 over what has an order, and the sum of the
+// SHA-256 of each part where each backend has an order of its own.
 import { createHash, hash, type Hash } from 'node:crypto';
 import type { Memberships, ObjectEntries, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
@@ -14,7 +14,7 @@ export interface ListDigest {
   readonly tombstones: number;
 }
 
-/** Of the ids, timestamps and texts of all objects, and the ids and timestamps of all tombstones, in the order of timestamps. */
+/** Returns the digest of a list: ids, timestamps and texts of objects, and ids and timestamps of tombstones, in the order of timestamps. */
 export async function digestList(
   reader: StorageReader,
   list: ListKey,
@@ -28,13 +28,13 @@ export async function digestList(
   return digest.result();
 }
 
-/** The digest of a list while its entries pass by. */
+/** Computes the digest of a list from its entries. */
 export class RunningListDigest {
   readonly #hash: Hash = createHash('sha256');
   #objects = 0;
   #tombstones = 0;
 
-  /** Adds entries; returns the text that stands for them, a line each. */
+  /** Adds entries; returns their text, a line each. */
   add(entries: readonly StoredEntry[]): string {
     let text = '';
     for (const entry of entries) {
@@ -46,7 +46,7 @@ export class RunningListDigest {
     return text;
   }
 
-  /** How many were added. */
+  /** Number of entries that were added. */
   get count(): number {
     return this.#objects + this.#tombstones;
   }
@@ -61,7 +61,7 @@ export interface SetDigest {
   readonly count: number;
 }
 
-/** Of all objects with their access-control entries. */
+/** Returns the digest of all objects with their permission entries. */
 export async function digestPermissions(
   reader: PermissionReader,
   onRead: (objects: number) => void = () => {},
@@ -74,7 +74,7 @@ export async function digestPermissions(
   return digest.result();
 }
 
-/** The digest of permissions while they pass by, in any order. */
+/** Computes the digest of permissions, in any order. */
 export class RunningPermissionsDigest {
   readonly #sum = new DigestSum();
 
@@ -90,7 +90,7 @@ export class RunningPermissionsDigest {
   }
 }
 
-/** Of all users with their principals. */
+/** Returns the digest of all users with their principals. */
 export async function digestMemberships(
   reader: PermissionReader,
   onRead: (users: number) => void = () => {},
@@ -103,7 +103,7 @@ export async function digestMemberships(
   return digest.result();
 }
 
-/** The digest of memberships while they pass by, in any order. */
+/** Computes the digest of memberships, in any order. */
 export class RunningMembershipsDigest {
   readonly #sum = new DigestSum();
 
@@ -118,7 +118,7 @@ export class RunningMembershipsDigest {
   }
 }
 
-/** One text for equal entries, whatever their order. */
+/** Returns one text for equal entries, whatever their order. */
 export function formatPermissions(permissions: ObjectPermissions): string {
   return JSON.stringify(sortEntries(permissions));
 }
@@ -132,12 +132,12 @@ function inOrder(principals: readonly string[]): readonly string[] {
   return principals.length < 2 ? principals : principals.toSorted(compareText);
 }
 
-/** How many parts of 32 bits a SHA-256 has. */
+/** Number of parts of 32 bits in a SHA-256. */
 const lanes = 8;
-/** So many sums of 32 bits stay exact. */
+/** Number of additions of 32 bits that stay exact in a double. */
 const addsBetweenCarries = 2 ** 20;
 
-/** The sum does not depend on the order; unlike that of bits, it also tells how often something occurs. */
+/** A sum of digests, which does not depend on their order. Unlike an XOR, it depends on how often a part occurs. */
 class DigestSum {
   /** From the lowest part to the highest. */
   readonly #sum = new Float64Array(lanes);

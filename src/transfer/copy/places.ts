@@ -1,4 +1,4 @@
-// The two ends of a copy: from a URL or from settings to open stores that are ready to be read or written.
+// The two ends of a copy: opens stores from a URL or from settings, ready to be read or written.
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { findBackend, withoutPasswords } from '../../settings/backend-settings.ts';
@@ -9,7 +9,7 @@ import type { OpenStores } from '../../contracts/open-backends.ts';
 import { builtInBackends } from '../../backends/built-in-backends.ts';
 import { createSecurityState, openStores } from '../../backends/open-backends.ts';
 
-/** A copy that cannot be, told to the operator as it is. */
+/** A copy that is refused, with a message for the operator. */
 export class CopyRefused extends Error {}
 
 export interface Place {
@@ -21,9 +21,9 @@ const copied = builtInBackends.filter(({ kinds, url }) => kinds.includes('storag
 const urlForms = copied.map(({ url }) => url?.ownForms).join(', ');
 
 /**
- * Settings that put storage and permissions at a URL.
+ * Returns settings with storage and permissions at a URL.
  *
- * @throws CopyRefused when it names nothing that can be copied
+ * @throws CopyRefused when the URL names nothing that can be copied
  */
 export function settingsOfUrl(url: string): Settings {
   if (/^memory:?/i.test(url)) {
@@ -37,7 +37,7 @@ export function settingsOfUrl(url: string): Settings {
     storage_url: url,
     permission_backend: name,
     permission_url: url,
-    // Enough for a copy, next to a service that may be using the same server. Redis shares one connection anyway.
+    // Enough for a copy, besides a service that may use the same server.
     ...(name === 'postgresql' ? { storage_pool_size: '4' } : {}),
     storage_pool_timeout: '10',
     'multiauth.policies': '',
@@ -57,7 +57,7 @@ function describeBackend(settings: Settings, kind: 'storage' | 'permission'): st
 }
 
 /**
- * Opens a place and looks whether it can be used.
+ * Opens a place, and checks whether it can be used.
  *
  * @param options.creates whether tables are made or brought up to date
  * @throws CopyRefused saying which end is wrong

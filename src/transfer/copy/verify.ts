@@ -6,7 +6,7 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import { digestList, digestMemberships, digestPermissions, type ListDigest, type SetDigest } from './digest.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 
-/** What one side has of a list, or of all lists of a kind. */
+/** The contents of a list, or of all lists of a kind, on one side. */
 export interface Side {
   readonly lists: number;
   readonly objects: number;
@@ -19,7 +19,7 @@ export interface Compared {
   readonly name: string;
   readonly source: Side;
   readonly target: Side;
-  /** What is different, in words; empty when nothing is. */
+  /** The differences in words; empty when both sides are equal. */
   readonly differences: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface Verification {
 
 const nothing: ListDigest = { digest: '', objects: 0, tombstones: 0 };
 
-/** Compares everything. */
+/** Compares the whole contents of two stores. */
 export async function verify(source: Stores, target: Stores, options: VerifyOptions): Promise<Verification> {
   const kinds = new Map<string, KindSummary>();
   const pairs = walkPairs(walkLists(source.storage.reader), walkLists(target.storage.reader), compareLists);
@@ -127,10 +127,10 @@ async function compareSets(
   return { name, source: side(left), target: side(right), differences };
 }
 
-/** Differences kept of one kind; the others are counted. */
+/** Maximum number of differences that are described for one kind; further ones are counted. */
 const maxDifferences = 10;
 
-/** All lists of a kind. */
+/** Sums up the comparisons of all lists of a kind. */
 export class KindSummary {
   readonly #kind: string;
   readonly #sides = { source: new SideSum(), target: new SideSum() };

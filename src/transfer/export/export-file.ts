@@ -1,5 +1,5 @@
-// The file of an export, plain or compressed, as its name says: written whole or not at all, and checked whole before
-// anything of it is believed.
+// The file of an export, compressed when its name ends in .gz. It is written as a whole or not at all, and checked as a whole
+// before any of it is used.
 import { constants } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,20 +20,20 @@ import {
 } from './lines.ts';
 import type { ExportSink } from './write-export.ts';
 
-/** An export that cannot be written or read, told to the operator as it is. */
+/** An export that cannot be written or read, with a message for the operator. */
 export class ExportRefused extends Error {}
 
 const chunkBytes = 1024 * 1024;
-/** A longer line could not become a text; compressed, it may hide in a small file. */
+/** Maximum length of a line, which becomes one string. A compressed file can be small and contain a longer one. */
 const longestLineBytes = constants.MAX_STRING_LENGTH;
 const lineBreak = 10;
-/** Everybody's passwords are in it, as hashes. */
+/** Mode of the file, which contains hashes of passwords. */
 const ownerOnly = 0o600;
 
 /**
- * Writes a file. It has its name when it is complete and on the disk, and nothing is left of it when it fails.
+ * Writes a file. It gets its name when it is complete and on the disk; nothing is left of it after a failure.
  *
- * @throws ExportRefused when there is such a file, or not all of it can be written
+ * @throws ExportRefused when the file exists, or cannot be written completely
  */
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new ExportRefused(`${path} exists already`);
@@ -43,7 +43,7 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
   gzip?.pipe(file);
   const target = gzip ?? file;
   const ended = Promise.all(gzip === undefined ? [finished(file)] : [finished(gzip), finished(file)]);
-  // Told by whatever waits for it next.
+  // The next await throws the error.
   ended.catch(() => undefined);
   let failure: Error | undefined;
   file.once('error', (error) => (failure = error));
@@ -68,11 +68,11 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
 /**
  * Writes into a stream, such as standard output, which stays open.
  *
- * @throws ExportRefused when the stream takes no more
+ * @throws ExportRefused when the stream fails
  */
 export async function writeStream<T>(stream: Writable, write: (sink: ExportSink) => Promise<T>): Promise<T> {
   let failure: Error | undefined;
-  // Stays: an error that nothing listens to would end the process.
+  // The listener stays: an error without one would end the process.
   stream.on('error', (error) => (failure ??= error));
   const sink = sinkInto(stream);
   try {
@@ -89,7 +89,7 @@ export async function writeStream<T>(stream: Writable, write: (sink: ExportSink)
   }
 }
 
-/** @param ended rejects when the bytes go no further, although the target takes them */
+/** @param ended rejects when bytes are lost behind the target */
 function sinkInto(target: Writable, ended?: Promise<unknown>): ExportSink {
   return {
     write: async (bytes) => {
@@ -125,7 +125,7 @@ export interface CheckedExport {
   readonly summary: ExportSummary;
 }
 
-/** Returns the chunks, each with those before it that hold no line break: searching the same bytes again takes quadratic time. */
+/** Yields chunks that contain line breaks, joined with the chunks before that contain none: searching bytes again would take quadratic time. */
 async function* wholeLines(
   chunks: AsyncIterable<Buffer>,
   { path, maxLineBytes }: { readonly path: string; readonly maxLineBytes: number },
@@ -145,14 +145,14 @@ async function* wholeLines(
 }
 
 /**
- * Reads all of a file, and compares it with the checksum it ends with.
+ * Reads a whole file, and compares it with the checksum at its end.
  *
- * @throws ExportRefused when it is no export, was cut off, or is not what was written
+ * @throws ExportRefused when it is no export, was cut off, or does not match its checksum
  */
 export async function checkExport(path: string, maxLineBytes = longestLineBytes): Promise<CheckedExport> {
   const hash = createHash('sha256');
   let first: Buffer | undefined;
-  // From the start of the last line that has come so far: it is not part of what it is the checksum of.
+  // Bytes from the start of the last line so far, which its own checksum does not cover.
   let tail: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes })) {
@@ -181,7 +181,7 @@ function firstLine(bytes: Buffer): Buffer | undefined {
   return end === -1 ? undefined : bytes.subarray(0, end);
 }
 
-/** Of the last line that is complete, if there is one. */
+/** Returns the start of the last complete line, or 0. */
 function startOfLastLine(bytes: Buffer): number {
   const end = bytes.lastIndexOf(lineBreak);
   return end <= 0 ? 0 : bytes.lastIndexOf(lineBreak, end - 1) + 1;
@@ -197,7 +197,7 @@ function tryLine(bytes: Buffer): ExportLine | undefined {
 }
 
 /**
- * The lines of a file, many at a time.
+ * Yields the lines of a file, many at a time.
  *
  * @throws ExportRefused naming the line that cannot be read
  */
@@ -210,12 +210,12 @@ export async function* readLines(path: string): AsyncGenerator<readonly ExportLi
   }
 }
 
-/** A list, with what is said of it after its entries. */
+/** A list with the line after its entries. */
 export interface ExportedList extends ListKey {
   readonly end: ListEnd;
 }
 
-/** The lists of a file without their entries, in its order. */
+/** Yields the lists of a file without their entries, in the order of the file. */
 export async function* readListEnds(path: string): AsyncGenerator<ExportedList> {
   let key: ListKey | undefined;
   let number = 0;

@@ -1,4 +1,4 @@
-// Everything that the configured backends hold, as a file; and the way back from a file into backends, whichever they are.
+// Exports the configured backends into a file, and imports such a file into any backends.
 import type { Writable } from 'node:stream';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListSummary } from '../../contracts/storage.ts';
@@ -30,10 +30,10 @@ import { writeExport, type ExportSink, type WriteOptions } from './write-export.
 export type Progress = WriteOptions['onProgress'];
 
 /**
- * Writes everything in the backends of the settings.
+ * Exports everything in the backends of the settings.
  *
  * @param target path of a file, or a stream, which stays open
- * @throws ExportRefused when the file is there already, or the target or the backends cannot be used
+ * @throws ExportRefused when the file exists already, or the target or the backends cannot be used
  */
 export function exportInto(
   target: string | Writable,
@@ -45,7 +45,7 @@ export function exportInto(
   );
 }
 
-/** Exports, as `exportInto` does, from stores that are open. */
+/** Exports from open stores, as `exportInto` does. */
 export async function exportStores(
   stores: Stores,
   target: string | Writable,
@@ -59,7 +59,7 @@ export async function exportStores(
 
 export interface ImportFileOptions {
   /**
-   * What is done about a target that holds something: `refuse` it; `resume`, writing the file over it, which was imported
+   * What to do about a target that is not empty: `refuse` it; `resume`, writing the file over it, which was imported
    * from the same file before; `empty` it first; or write nothing and `verify` alone.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
@@ -74,28 +74,28 @@ export interface ImportFileOptions {
 
 export interface ImportFileResult {
   readonly summary: ExportSummary;
-  /** What is in the target otherwise than in the file; the first of them, in words. */
+  /** The first differences between the target and the file, in words. */
   readonly differences: readonly string[];
 }
 
 /**
- * Makes the backends of the settings what those were that the file was written from.
+ * Imports a file into the backends of the settings.
  *
- * @throws ExportRefused when the file is not whole, or the target holds what must not be lost; nothing was written then
+ * @throws ExportRefused when the file is incomplete, or the target has data that must not be lost; nothing was written then
  */
 export async function importFrom(
   path: string,
   settings: Settings,
   options: ImportFileOptions,
 ): Promise<ImportFileResult> {
-  // Looked at before tables are made.
+  // The file is checked before tables are created.
   const checked = await checkExport(path);
   return withStores({ name: 'target', settings }, { creates: options.mode !== 'verify' }, (stores) =>
     importChecked(path, checked, stores, options),
   );
 }
 
-/** The same for stores that are open. */
+/** Imports into open stores, as `importFrom` does. */
 export async function importStores(
   path: string,
   stores: OpenStores,
@@ -146,8 +146,8 @@ async function empty({ storage, permission }: OpenStores): Promise<void> {
 }
 
 /**
- * What was imported from the file has no list that the file has not, and no clock ahead of it, for lists and clocks stay
- * whatever is deleted. A target that is otherwise has a life of its own.
+ * Refuses a target that is not an earlier import of the file. Such a target has no list that the file lacks, and no clock
+ * ahead of it, since deletions remove neither lists nor clocks. Any other target was written to by itself.
  */
 async function requireOlder(path: string, stores: OpenStores): Promise<void> {
   for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {
@@ -164,10 +164,10 @@ function nameOf({ kind, parent }: { readonly kind: string; readonly parent: stri
   return `the ${kind} list of ${parent === '' ? 'the root' : parent}`;
 }
 
-/** Differences that are told; more of them say nothing new. */
+/** Maximum number of differences that are reported. */
 const maxDifferences = 10;
 
-/** Clocks and counts of all lists always, everything they hold only when asked for. */
+/** Compares clocks and counts of all lists, and on request their contents. */
 async function compare(
   path: string,
   summary: ExportSummary,
@@ -202,7 +202,7 @@ function compareStates(ours: ExportedList | undefined, theirs: ListSummary | und
   const { clock, horizon, objects, tombstones, isMoving } = ours.end;
   if (theirs.timestamp !== clock) return `the clock is ${clock} in the file and ${theirs.timestamp} in the target`;
   if (theirs.horizon < horizon) return `deletions up to ${horizon} are forgotten in the file, but not in the target`;
-  // Where entries come twice, nobody knows how many they are.
+  // The number of entries is unknown when some of them come twice.
   if (isMoving || (theirs.live === objects && theirs.dead === tombstones)) return undefined;
   const counts = `${objects} objects and ${tombstones} tombstones`;
   return `the file has ${counts}, the target ${theirs.live} and ${theirs.dead}`;

@@ -1,41 +1,41 @@
-// The lines of an export: one JSON object each, in an order of its own, and how they are read back. An entry is one
-// text from the database to the file and back, which is cut apart and not parsed anew.
+// The lines of an export: how they are written and read back. Each is one JSON object with a fixed order of keys. The text of
+// an entry goes from the database to the file and back without being parsed.
 import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
 import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { parseFingerprints, type Fingerprints } from '../../maintenance/secret-fingerprints.ts';
 
-/** Version of the format; another one is refused. */
+/** Version of the format. Other versions are refused. */
 export const exportFormat = 1;
 
 /** The first line. */
 export interface ExportHeader {
   readonly software: string;
-  /** When it was begun, in ISO 8601. */
+  /** Start of the export, in ISO 8601. */
   readonly begun: string;
-  /** Fingerprints of the secrets that ids in it are derived from. */
+  /** Fingerprints of the secrets that ids in the export are derived from. */
   readonly secrets: Fingerprints;
 }
 
-/** Before the entries of a list. */
+/** The line before the entries of a list. */
 export interface ListHead extends ListKey {
   readonly clock: number;
 }
 
-/** After them. */
+/** The line after the entries of a list. */
 export interface ListEnd {
   readonly clock: number;
-  /** The highest timestamp of a deletion that no tombstone tells of. */
+  /** The highest timestamp of a deletion without a tombstone. */
   readonly horizon: number;
   readonly objects: number;
   readonly tombstones: number;
-  /** Of the lines of the entries. */
+  /** Digest of the lines of the entries. */
   readonly digest: string;
-  /** Whether the list was written to while it was read, so that an entry may come twice, and the last one counts. */
+  /** Whether the list was written to while it was read. An entry may come twice then; the last one counts. */
   readonly isMoving: boolean;
 }
 
-/** The last line but for the checksum: what there is of each, and digests of what is in no order. */
+/** The last line without its checksum: counts, and digests of what has no order. */
 export interface ExportSummary {
   readonly lists: number;
   readonly objects: number;
@@ -44,7 +44,7 @@ export interface ExportSummary {
   readonly permissionsDigest: string;
   readonly memberships: number;
   readonly membershipsDigest: string;
-  /** How many lists were written to meanwhile. */
+  /** Number of lists that were written to meanwhile. */
   readonly moving: number;
 }
 
@@ -57,7 +57,7 @@ export type ExportLine =
   | { readonly is: 'memberships'; readonly memberships: Memberships }
   | { readonly is: 'summary'; readonly summary: ExportSummary; readonly sha256: string };
 
-/** A line that is none of an export. */
+/** A line that does not belong to an export. */
 export class BrokenLine extends Error {}
 
 const plainText = /^[\w/.:@-]*$/;
@@ -74,7 +74,7 @@ export function formatListHead({ kind, parent, clock }: ListHead): string {
   return `${JSON.stringify({ list: { kind, parent, clock } })}\n`;
 }
 
-/** An object or a tombstone; also what digests of lists are made of. */
+/** Formats an object or a tombstone. Digests of lists are made of these lines. */
 export function formatEntryLine(entry: StoredEntry): string {
   const own = `{"id":${quote(entry.id)},"last_modified":${entry.lastModified}`;
   return isTombstone(entry) ? `${own},"deleted":true}\n` : `${own},"data":${entry.text}}\n`;
@@ -93,13 +93,13 @@ export function formatMembershipsLine({ userId, principals }: Memberships): stri
   return `{"principalsOf":${quote(userId)},"principals":[${principals.map(quote).join(',')}]}\n`;
 }
 
-/** @param sha256 of everything before this line */
+/** @param sha256 checksum of everything before this line */
 export function formatSummary(summary: ExportSummary, sha256: string): string {
   return `${JSON.stringify({ summary, sha256 })}\n`;
 }
 
 /**
- * The value of a line, without its line break.
+ * Parses a line, without its line break.
  *
  * @throws BrokenLine
  */
@@ -121,7 +121,7 @@ const timeKey = ',"last_modified":';
 const dataKey = ',"data":';
 const deletedEnd = ',"deleted":true}';
 
-/** Cut apart where it was put together. */
+/** Splits an entry at the places where `formatEntryLine` has joined it. */
 function parseEntryLine(line: string): StoredEntry {
   const start = '{"id":'.length;
   let idEnd = line.indexOf('"', start + 1);
@@ -146,7 +146,7 @@ function isEscaped(line: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** The text of an object as it is stored. One that somebody has spread out becomes compact. */
+/** Returns the text of an object as it is stored: compact, also when the file was edited. */
 function requireCompact(text: string): string {
   const plain = parseText(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) throw new BrokenLine('data is no object');
@@ -160,7 +160,7 @@ function requireCompact(text: string): string {
 
 const whitespace: ReadonlySet<number> = new Set([9, 10, 13, 32]);
 
-/** Whether valid JSON has no white space but in strings; numbers are as long as they like. */
+/** Whether valid JSON has no white space outside of strings. */
 function isCompact(text: string): boolean {
   let isQuoted = false;
   for (let at = 0; at < text.length; at++) {
@@ -194,7 +194,7 @@ function readHeader(value: JsonObject): ExportHeader {
   return {
     software: textOf(value, 'software'),
     begun: textOf(value, 'begun'),
-    // Earlier versions wrote none.
+    // Files of earlier versions have none.
     secrets: isJsonObject(secrets) ? parseFingerprints(secrets) : {},
   };
 }
@@ -206,7 +206,7 @@ function readListHead(value: JsonObject): ListHead {
 function readListEnd(value: JsonObject): ListEnd {
   return {
     clock: numberOf(value, 'clock'),
-    // Earlier versions did not know it.
+    // Files of earlier versions lack it.
     horizon: getKey(value, 'horizon') === undefined ? 0 : numberOf(value, 'horizon'),
     objects: numberOf(value, 'objects'),
     tombstones: numberOf(value, 'tombstones'),

@@ -1,4 +1,4 @@
-// Puts what an export holds into stores, in units of work of many lines each: while one is written, the lines of the
+// Writes the contents of an export into stores, in units of work of many lines each. While one is written, the lines of the
 // next ones are read.
 import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
@@ -7,17 +7,17 @@ import { inUnit } from '../../maintenance/units.ts';
 import { sizeOf } from '../../maintenance/walk.ts';
 import type { ExportLine } from './lines.ts';
 
-/** What one unit of work holds at most. */
+/** Limits of one unit of work. */
 const unitEntries = 10_000;
 const unitLists = 500;
 const unitCharacters = 4_000_000;
-/** Units that are written or wait for it: some lines take longer to read than to write, and others the other way round. */
+/** Maximum number of units that are written or wait: some lines take longer to read, and others to write. */
 const maxUnits = 4;
 
 export interface RestoringOptions {
-  /** Whether the stores hold nothing of it yet. */
+  /** Whether the stores have none of the contents yet. */
   readonly isFresh: boolean;
-  /** Called with how many entries, and how many objects with permissions, were written just now. */
+  /** Called with the numbers of entries and of objects with permissions that were written since the last call. */
   readonly onWritten: (entries: number, objectsWithPermissions: number) => void;
 }
 
@@ -25,9 +25,9 @@ interface Part {
   readonly list: ListKey;
   clock: number;
   horizon: number;
-  /** Whether more of it may come. */
+  /** Whether more entries of the list may come. */
   isOpen: boolean;
-  /** By id: an entry that was changed during the export comes twice, and the last one counts. */
+  /** Entries by id. One that was changed during the export comes twice; the last one counts. */
   readonly entries: Map<string, StoredEntry>;
 }
 
@@ -39,7 +39,7 @@ export class Restoring {
   #memberships: Memberships[] = [];
   #size = 0;
   #characters = 0;
-  /** Each after the one before it. */
+  /** Units in their order; each is written after the one before. */
   readonly #writing: Promise<void>[] = [];
 
   constructor(stores: OpenStores, options: RestoringOptions) {
@@ -47,7 +47,7 @@ export class Restoring {
     this.#options = options;
   }
 
-  /** Takes a line; waits while too much is on its way. */
+  /** Adds lines; waits while too many units are unfinished. */
   async add(lines: readonly ExportLine[]): Promise<void> {
     for (const line of lines) {
       this.#take(line);
@@ -70,7 +70,7 @@ export class Restoring {
         return;
       }
       case 'entry':
-        // The last one of two has its place in the order of timestamps, too.
+        // Of two entries the last one also determines the place in the order of timestamps.
         this.#part().entries.delete(line.entry.id);
         this.#part().entries.set(line.entry.id, line.entry);
         this.#size++;
@@ -107,7 +107,7 @@ export class Restoring {
     return this.#size >= unitEntries || this.#characters >= unitCharacters || this.#parts.length >= unitLists;
   }
 
-  /** Writes what has been taken, as soon as what was taken before is written; waits while that is too much. */
+  /** Starts to write what was collected, after the units before; waits while too many are unfinished. */
   async #flush(): Promise<void> {
     const [parts, entries, memberships] = [this.#parts, this.#entries, this.#memberships];
     const last = parts.at(-1);
@@ -118,14 +118,14 @@ export class Restoring {
     this.#characters = 0;
     const before = this.#writing.at(-1) ?? Promise.resolve();
     const writing = before.then(() => this.#write(parts, entries, memberships));
-    // Told by whoever waits for it next.
+    // The next await throws the error.
     writing.catch(() => undefined);
     if (this.#writing.push(writing) > maxUnits) await this.#writing.shift();
   }
 
   async #write(parts: readonly Part[], entries: readonly ObjectEntries[], all: readonly Memberships[]): Promise<void> {
     const { storage, permission } = this.#stores;
-    // What was changed during the export comes twice.
+    // Entries that were changed during the export come twice.
     const isFresh = (attempt: number): boolean => this.#options.isFresh && attempt === 1;
     if (parts.length > 0) {
       await inUnit(storage.database, async (transaction, attempt) => {

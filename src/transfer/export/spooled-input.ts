@@ -1,5 +1,5 @@
-// An export that comes over a stream, such as standard input. It is read several times, and checked whole before anything
-// of it is written, so it is kept in a temporary file meanwhile.
+// An export that comes over a stream, such as standard input. It is read several times, and checked as a whole before any of
+// it is imported, so a temporary file keeps it.
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,24 +9,24 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ExportRefused } from './export-file.ts';
 
-/** Password hashes are in it: only the owner may read. */
+/** Mode of the file, which contains hashes of passwords. */
 const ownerOnly = 0o600;
 const gzipMagic = [0x1f, 0x8b];
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Keeps what the stream brings in a file for the time of the work; compressed exports are recognised by their bytes.
+ * Keeps the stream in a file while the work runs. Compressed exports are recognised by their first bytes.
  *
  * @param name what messages call the stream
- * @throws ExportRefused when there is no room for the file, or by the work
+ * @throws ExportRefused when the file cannot be written, or by the work
  */
 export async function withSpooled<T>(input: Readable, name: string, work: (path: string) => Promise<T>): Promise<T> {
-  // Readable by nobody else, by the rules of `mkdtemp`.
+  // `mkdtemp` makes a folder that only its owner can read.
   const folder = mkdtempSync(join(tmpdir(), 'coffer-import-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const removeAndEnd = (signal: NodeJS.Signals): void => {
     remove();
-    // Without the listener the signal does what it always does.
+    // Without the listener the signal has its usual effect.
     for (const each of signals) process.off(each, removeAndEnd);
     process.kill(process.pid, signal);
   };
@@ -44,7 +44,7 @@ export async function withSpooled<T>(input: Readable, name: string, work: (path:
   }
 }
 
-/** Returns the path of the file, whose name says whether it is compressed. */
+/** Returns the path of the file, whose name ends in .gz when it is compressed. */
 async function spool(input: Readable, path: string, name: string): Promise<string> {
   let head: Buffer = Buffer.alloc(0);
   try {

@@ -1,5 +1,5 @@
-// Writes everything that a store holds as the lines of an export: lists with their clocks, permissions, memberships. In
-// pages, so that the memory used does not depend on how much there is.
+// Writes the contents of a store as the lines of an export: lists with their clocks, permissions, memberships. It reads pages,
+// so memory does not grow with the store.
 import { createHash, type Hash } from 'node:crypto';
 import type { ListSummary } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
@@ -17,21 +17,21 @@ import {
   type ExportSummary,
 } from './lines.ts';
 
-/** Takes bytes one after the other. */
+/** The destination of an export. */
 export interface ExportSink {
   write(bytes: Buffer): Promise<void>;
 }
 
 export interface WriteOptions {
   readonly header: ExportHeader;
-  /** Called with what goes on, how much of it is done, and, where it is known, how much there is. */
+  /** Called with the phase, the number of entries done and, where it is known, their total. */
   readonly onProgress: (phase: 'objects' | 'permissions', done: number, total: number | undefined) => void;
 }
 
-/** Small lists leave together. */
+/** Number of characters that are collected before they are written. */
 const keptCharacters = 250_000;
 
-/** Writes an export of the stores, which may be in use; returns what it holds. */
+/** Writes an export of the stores, which may be in use; returns its summary. */
 export function writeExport(stores: Stores, sink: ExportSink, options: WriteOptions): Promise<ExportSummary> {
   return new Writing(stores, sink, options).run();
 }
@@ -90,7 +90,7 @@ class Writing {
       await this.#write(digest.add(page));
       this.#options.onProgress('objects', before + digest.count, Math.max(total, before + digest.count));
     }
-    // Read after the entries, some of which may have been forgotten meanwhile.
+    // Read after the entries, because tombstones may have been purged meanwhile.
     const { timestamp: clock = timestamp, horizon } = await readState(reader, list);
     const { objects, tombstones, digest: ofEntries } = digest.result();
     const isMoving = clock !== timestamp;

@@ -1,5 +1,5 @@
-// Accounts of the source, as far as it shows them. Here all of them are one list; Kinto keeps each in a list of its own, so
-// that two may have the same timestamp there, and one of them gets the next free one here.
+// Imports accounts, as far as the source shows them. Here they are one list. Kinto keeps each in a list of its own, where two
+// may have one timestamp; one of them gets the next free timestamp here.
 import { getKey } from '../../base/json.ts';
 import { isTombstone, StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
@@ -13,7 +13,7 @@ import type { SourceList } from './lists.ts';
 import type { Source } from './source.ts';
 import { writeChanges } from './write-changes.ts';
 
-/** What a password looks like that is kept as a hash, and so can be checked here as well. */
+/** The form of password hashes that can be checked here too. */
 const hash = /^\$(?:2[aby]|scrypt)\$.{20}/;
 const maxNamed = 5;
 
@@ -31,7 +31,7 @@ export interface AccountsReport {
   readonly problems: readonly string[];
 }
 
-/** Imports or compares them; `undefined` when the source shows none. */
+/** Imports or compares the accounts; returns `undefined` when the source shows none. */
 export async function importAccounts(
   source: Source,
   target: Stores,
@@ -51,7 +51,7 @@ export async function importAccounts(
       continue;
     }
     objects++;
-    if (writes) await bring(target, account);
+    if (writes) await importAccount(target, account);
     if ((await compare(target, account)) === 'same') same++;
     else if (differences.length < maxNamed) differences.push(`${accountUri(account.id)} is different in the target`);
   }
@@ -59,8 +59,8 @@ export async function importAccounts(
   return { compared: { name: 'accounts', source: side(objects), target: side(same), differences }, problems };
 }
 
-/** Writes an account that is not there, or was changed at the source since; one that was changed here stays as it is. */
-async function bring(target: Stores, account: StoredObject): Promise<void> {
+/** Writes an account that is missing, or was changed at the source since. One that was changed here stays as it is. */
+async function importAccount(target: Stores, account: StoredObject): Promise<void> {
   if ((await compare(target, account)) !== 'older') return;
   const timestamp = await freeTimestamp(target, account);
   const put = new StoredObject(account.id, timestamp, account.text);
@@ -82,7 +82,7 @@ async function compare({ storage, permission }: Stores, account: StoredObject): 
 
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
-/** The account's own timestamp, or the first after it that no other account has. */
+/** Returns the timestamp of the account, or the first one after it that no other account has. */
 async function freeTimestamp({ storage }: Stores, { id, lastModified }: StoredObject): Promise<number> {
   for (let timestamp = lastModified; ; timestamp++) {
     const filter = { field: lastModifiedField, operator: 'eq', value: timestamp } as const;

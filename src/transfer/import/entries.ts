@@ -1,4 +1,4 @@
-// From the JSON of answers to stored entries, without losing digits or keys.
+// Parses the JSON of responses into stored entries, without losing digits or keys.
 import {
   getKey,
   isJsonObject,
@@ -14,10 +14,10 @@ import { formatAttributes, StoredObject, type StoredEntry } from '../../core/obj
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { BrokenAnswer } from './transport.ts';
 
-/** Envelopes of lists and batches lie around what was one body when it was written. */
+/** Limits above those of one body: lists and batches put envelopes around objects. */
 const limits = { maxDepth: 520, maxValues: Infinity };
 
-/** What is said of an object that cannot be kept here. */
+/** An object that cannot be stored here. */
 export interface Unfit {
   readonly id: string;
   readonly lastModified: number;
@@ -25,9 +25,9 @@ export interface Unfit {
 }
 
 /**
- * The value of an answer.
+ * Parses a response.
  *
- * @throws BrokenAnswer when it is no JSON; JsonSyntaxError when it is, and holds what no backend keeps
+ * @throws BrokenAnswer when it is no JSON; JsonSyntaxError when it is JSON that no backend can store
  */
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;
@@ -41,7 +41,7 @@ export function parseAnswer(text: string): JsonObject {
   return value;
 }
 
-/** Whether it is JSON at all; the value is read only to name what cannot be kept. */
+/** Whether a text is JSON at all. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -51,7 +51,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** The array `data` of a list. */
+/** Returns the array `data` of a list. */
 export function dataOf(body: JsonObject): readonly JsonValue[] {
   const data = getKey(body, 'data');
   if (!Array.isArray(data)) throw new BrokenAnswer('the answer has no list of data');
@@ -59,8 +59,8 @@ export function dataOf(body: JsonObject): readonly JsonValue[] {
 }
 
 /**
- * An object or tombstone of a list. Kinto keeps a `deleted: true` that a client sent on a live object; that is dropped, as
- * it would be when sent here.
+ * Reads an object or tombstone of a list. Kinto stores a `deleted: true` that a client sent on a live object. It is dropped
+ * here, as it would be when sent to this service.
  */
 export function readEntry(value: JsonValue): StoredEntry | Unfit {
   if (!isJsonObject(value)) throw new BrokenAnswer('the answer has something in its list that is no object');
@@ -84,7 +84,7 @@ export function isUnfit(entry: StoredEntry | Unfit): entry is Unfit {
   return 'reason' in entry;
 }
 
-/** The permissions of an object; `undefined` when they are not shown. An object without any cannot be told from that. */
+/** Reads the permissions of an object; `undefined` when they are not shown, or when it has none. */
 export function readPermissions(value: JsonValue | undefined): ObjectPermissions | undefined {
   if (value === undefined || !isJsonObject(value)) return undefined;
   const entries = Object.entries(value).flatMap(([name, principals]) => {

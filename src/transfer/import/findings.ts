@@ -1,4 +1,4 @@
-// What a walk over one list on both sides finds out: counts, digests, differences, and what is to be told by name.
+// The findings of a walk over one list on both sides: counts, digests, differences, and objects to report by name.
 import { createHash } from 'node:crypto';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
@@ -11,9 +11,9 @@ export interface ListReport {
   readonly compared: Compared;
   /** URIs of objects whose permissions the source does not show. */
   readonly unseen: readonly string[];
-  /** What cannot be kept, or not be told, by name. */
+  /** Objects that cannot be stored or compared, by name, with the reason. */
   readonly problems: readonly string[];
-  /** The live objects, of lists that have others below them or members in them. */
+  /** The live objects of lists with children or members. */
   readonly objects: readonly StoredObject[];
   /** URIs of objects that the target has and the source does not show to this user. */
   readonly hidden: readonly string[];
@@ -29,7 +29,7 @@ export interface Pairing {
   readonly had: ObjectPermissions;
 }
 
-/** What a walk finds out. */
+/** Collects the findings of a walk. */
 export class Findings {
   readonly #list: SourceList;
   readonly #hashes = { source: createHash('sha256'), target: createHash('sha256') };
@@ -41,7 +41,7 @@ export class Findings {
   #refusedLive = 0;
   readonly unseen: string[] = [];
   readonly hidden: string[] = [];
-  /** Of the source, as its last page told it. */
+  /** Clock of the source in its last page. */
   timestamp: number | undefined;
 
   constructor(list: SourceList) {

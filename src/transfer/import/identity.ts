@@ -1,12 +1,12 @@
-// Whether people stay who they are: user ids and ids of personal buckets are derived with secrets, which must be the same
-// here as at the source.
+// Checks whether user ids and ids of personal buckets stay the same. They are derived from secrets, which must be those of the
+// source.
 import { basicUserId, parseBasic } from '../../http/authentication/basic.ts';
 import { personalBucketId, personalBucketSecret } from '../../plugins/default-bucket/personal-bucket.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { userIdSecret } from '../../settings/user-id-secret.ts';
 import type { SourceRoot } from './source.ts';
 
-/** What is different, with what to do about it; empty when nothing is, or nothing can be told. */
+/** Returns the differences with their remedies; empty without any, or when the source does not show enough. */
 export function compareIdentity(
   { userId, bucketId }: SourceRoot,
   authorization: string | undefined,

@@ -1,5 +1,5 @@
-// Brings one list of the target to what it is at the source, and compares the two. Writing and comparing are one walk
-// over both sides in the order of timestamps; a comparison writes nothing.
+// Makes one list of the target equal to the source, and compares the two. Both are one walk over the two sides in the order of
+// timestamps; a comparison writes nothing.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
@@ -25,15 +25,15 @@ export interface ListWork {
 }
 
 /**
- * Writes what differs, then compares; once more in full when something is different still, because it was changed
- * meanwhile, or the target was not what it seemed.
+ * Writes the differences, then compares. Repeats both in full when differences are left, because of changes meanwhile or
+ * because the target was not an earlier import.
  */
 export async function importList(work: ListWork): Promise<ListReport> {
   const since = await findStart(work);
   try {
     await walk(work, { writes: true, since });
   } catch (error) {
-    // The comparison finds what is missing, and all is read then.
+    // The comparison finds what is missing, and the list is read in full then.
     if (!(error instanceof ChangesForgotten)) throw error;
   }
   const report = await compareList(work);
@@ -42,7 +42,7 @@ export async function importList(work: ListWork): Promise<ListReport> {
   return compareList(work);
 }
 
-/** Compares alone. */
+/** Compares a list, without writing. */
 export function compareList(work: ListWork): Promise<ListReport> {
   return walk(work, { writes: false, since: undefined });
 }
@@ -50,10 +50,11 @@ export function compareList(work: ListWork): Promise<ListReport> {
 const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 
 /**
- * Everything up to the clock of the target has been imported, because entries are written in the order of timestamps and
- * the clock comes last. Few lists with children are read from the start, for what lies below depends on them.
+ * Returns the timestamp from which the list is read. Everything up to the clock of the target has been imported, because
+ * entries are written in the order of timestamps and the clock comes last. Lists with children are few, and read from the
+ * start, because their children depend on them.
  *
- * @throws ImportRefused when the target has something that is newer than the source
+ * @throws ImportRefused when the target is newer than the source
  */
 async function findStart({ source, target, list }: ListWork): Promise<number | undefined> {
   const { kind, parent } = list;
@@ -75,7 +76,7 @@ async function findStart({ source, target, list }: ListWork): Promise<number | u
   return list.kind === 'record' || list.kind === 'history' ? clock : undefined;
 }
 
-/** What both sides have of one place in the list. */
+/** The entries of both sides at one place of the list. */
 interface Step {
   readonly ours: StoredEntry | undefined;
   readonly theirs: StoredEntry | undefined;
@@ -127,7 +128,7 @@ async function compareStates(
   }
 }
 
-/** The entries of the source in the order of timestamps; those that cannot be kept are noted and left out. */
+/** Yields the entries of the source in the order of timestamps. Those that cannot be stored are noted and left out. */
 async function* walkSource(
   { source, list, only, onRead }: ListWork,
   since: number | undefined,
@@ -179,7 +180,7 @@ async function settle(
     if (!isSame || !isAlike) changes.push({ put: ours, permissions: wanted, known: had });
     findings.compare(ours, { theirs, isSame, isAlike, wanted, had });
   }
-  // What the target has at another place may have moved at the source, be gone, or not be shown to this user.
+  // An entry at another place may have been changed or deleted at the source, or be hidden from this user.
   const answers = list.hasObjects ? await source.objects(list, doubtful) : [];
   for (const [index, id] of doubtful.entries()) {
     const answer = answers[index];
@@ -198,8 +199,8 @@ async function settle(
 }
 
 /**
- * The permissions of live objects as the source shows them. `undefined`: it does not, neither at the object nor in the
- * history. `moved`: the object has changed since it was listed, and comes again later.
+ * Returns the permissions of live objects. `undefined`: the source shows them neither at the object nor in the history.
+ * `moved`: the object has changed since it was listed, and comes again later.
  */
 async function readSeen(
   { source, list }: ListWork,
@@ -225,7 +226,7 @@ async function readSeen(
   const bucket = list.parent === '' ? undefined : list.parent.split('/')[2];
   const inHistory = source.hasHistory
     ? await Promise.all(
-        // A bucket's own changes stand in its own history.
+        // The history of a bucket contains its own changes too.
         bucket === undefined
           ? wanted.map(async (one) => (await source.permissionsInHistory(one.uri.split('/')[2]!, [one]))[0])
           : [source.permissionsInHistory(bucket, wanted)],

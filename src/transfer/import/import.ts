@@ -4,6 +4,7 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';
+import { CopyRefused, openPlace } from '../copy/places.ts';
 import { KindSummary, type Compared } from '../copy/verify.ts';
 import { importAccounts } from './accounts.ts';
 import { compareIdentity } from './identity.ts';
@@ -16,14 +17,14 @@ import { ImportRefused, type TransportOptions } from './transport.ts';
 
 export interface ImportOptions {
   readonly from: TransportOptions;
-  /** `refuse` a target that holds something; `resume`, bringing it up to date; or write nothing and `verify` alone. */
+  /** What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; or `verify` alone. */
   readonly mode: 'refuse' | 'resume' | 'verify';
   /** Ids of the buckets to import; all that are shown unless given. */
   readonly buckets?: readonly string[] | undefined;
-  /** Whether entries of the history come along. */
+  /** Whether the history is imported. */
   readonly withHistory?: boolean | undefined;
   readonly onRoot?: ((root: SourceRoot, warnings: readonly string[]) => void) | undefined;
-  /** Called with entries read so far and, as far as it is known, of how many. */
+  /** Called with the number of entries read so far and, where it is known, their total. */
   readonly onProgress?: ((read: number, total: number) => void) | undefined;
   /** Called for each list that is done. */
   readonly onList?: ((compared: Compared) => void) | undefined;
@@ -35,14 +36,33 @@ export interface ImportResult {
   readonly isEqual: boolean;
   /** URIs of objects whose permissions the source does not show. */
   readonly unseen: readonly string[];
-  /** What was left out, by name and with the reason. */
+  /** Objects that were left out, by name and with the reason. */
   readonly problems: readonly string[];
 }
 
 /**
- * Imports, or compares alone.
+ * Imports into the backends of the settings, or compares them with the source.
  *
- * @throws ImportRefused when one end cannot be used, or the target holds what must not be lost
+ * @throws ImportRefused when one end cannot be used, or the target has data that must not be lost
+ */
+export async function importWith(settings: Settings, options: ImportOptions): Promise<ImportResult> {
+  try {
+    const target = await openPlace({ name: 'target', settings }, { creates: options.mode !== 'verify' });
+    try {
+      return await importInto(target, settings, options);
+    } finally {
+      await target.close();
+    }
+  } catch (error) {
+    if (error instanceof CopyRefused) throw new ImportRefused(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Imports into open stores, or compares them alone.
+ *
+ * @throws ImportRefused when one end cannot be used, or the target has data that must not be lost
  */
 export async function importInto(
   target: OpenStores,
@@ -120,7 +140,7 @@ class Import {
     return { parts, isEqual, unseen: this.#unseen.toSorted(), problems: this.#problems.toSorted() };
   }
 
-  /** All lists of each kind, in one order, whichever was done first. */
+  /** All lists of each kind, in a fixed order. */
   #summarize(): readonly Compared[] {
     const kinds = new Map<string, KindSummary>();
     const inOrder = this.#compared.toSorted((a, b) => compareText(a.compared.name, b.compared.name));
@@ -158,7 +178,7 @@ class Import {
   }
 }
 
-/** Does the work for each, some at the same time; the first failure ends it, once those that have begun are done. */
+/** Does the work for each item, several at a time. The first failure ends it, after the work under way. */
 export async function inParallel<T>(
   items: readonly T[],
   most: number,

@@ -1,8 +1,8 @@
-// The lists of a server that are imported: where each is found over HTTP, and where it is kept here.
+// The lists that are imported: their addresses at the source, and their keys here.
 import type { ListKey } from '../../core/objects/stored.ts';
 
 export interface SourceList extends ListKey {
-  /** For people: `/buckets/a/collections`. */
+  /** Name in messages: `/buckets/a/collections`. */
   readonly name: string;
   /** Path below the root of the protocol, percent-encoded, without leading slash. */
   readonly path: string;
@@ -30,7 +30,7 @@ export function recordList(bucket: string, collection: string): SourceList {
 
 export function historyList(bucket: string): SourceList {
   const list = listAt('history', bucketList.uriOf(bucket), 'history');
-  // Kept in a folder of its own, which is the address of the list (`listFolder` of the kind).
+  // Its parent is the address of the list (`listFolder` of the kind).
   return { ...list, parent: list.name, hasObjects: false };
 }
 

@@ -1,4 +1,4 @@
-// Memberships follow from the groups that were imported: whoever a group lists holds its URI as a principal.
+// Memberships follow from the imported groups: each member of a group has its URI as a principal.
 import { getKey } from '../../base/json.ts';
 import type { Memberships, PermissionBackend } from '../../contracts/permission.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
@@ -8,13 +8,13 @@ import type { Compared, Side } from '../copy/verify.ts';
 import type { ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
 
-/** Users and the groups they are in. */
+/** Collects users and their groups. */
 export class ExpectedMemberships {
   readonly #groupsOf = new Map<string, Set<string>>();
   readonly #buckets = new Set<string>();
   readonly #hidden = new Set<string>();
 
-  /** All groups of a bucket; those that the source has and does not show stay as they are. */
+  /** Adds all groups of a bucket. Groups that the source hides stay as they are. */
   addBucket(bucket: string, groups: SourceList, { objects, hidden }: ListReport): void {
     this.#buckets.add(bucket);
     for (const uri of hidden) this.#hidden.add(uri);
@@ -32,7 +32,7 @@ export class ExpectedMemberships {
     }
   }
 
-  /** Makes those of the target what they shall be, or looks only, and tells what was (or is) different. */
+  /** Writes the memberships of the target, or compares them alone, and returns the differences. */
   async settle(permission: PermissionBackend, { writes }: { readonly writes: boolean }): Promise<Compared> {
     const first = await this.#compare(permission);
     if (!writes || first.changes.length === 0) return first.compared;

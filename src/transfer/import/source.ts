@@ -1,4 +1,4 @@
-// A running server of the protocol as a source: its root view, its lists page by page, and its objects with permissions.
+// A running server as the source of an import: its root view, its lists page by page, and its objects with permissions.
 import { getKey, isJsonObject, JsonSyntaxError, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
@@ -7,7 +7,7 @@ import { dataOf, isUnfit, parseAnswer, readEntry, readPermissions, type Unfit } 
 import type { SourceList } from './lists.ts';
 import { BrokenAnswer, ImportRefused, Transport, type Answer, type TransportOptions } from './transport.ts';
 
-/** What the root view says of the server and of who asks. */
+/** The root view: facts about the server and the caller. */
 export interface SourceRoot {
   readonly product: string;
   readonly userId: string | undefined;
@@ -25,11 +25,11 @@ export interface SourcePage {
 
 export interface SourceState {
   readonly timestamp: number;
-  /** Live objects; `undefined` when the server does not tell. */
+  /** Number of live objects; `undefined` when the server does not say. */
   readonly total: number | undefined;
 }
 
-/** One object asked for by its address. */
+/** The response to a request for one object. */
 export type SourceObject =
   | { readonly is: 'there'; readonly lastModified: number; readonly permissions: ObjectPermissions | undefined }
   | { readonly is: 'missing' }
@@ -38,7 +38,7 @@ export type SourceObject =
 const pageSize = 200;
 const defaultBatchSize = 25;
 
-/** The source has forgotten deletions of a list since the moment that was asked about. */
+/** The source has purged tombstones since the given timestamp. */
 export class ChangesForgotten extends Error {}
 
 export class Source {
@@ -60,7 +60,7 @@ export class Source {
     this.#transport.close();
   }
 
-  /** Whether the server keeps a history, in which permissions stand that are not shown elsewhere. */
+  /** Whether the server keeps a history, which contains permissions that are not shown elsewhere. */
   get hasHistory(): boolean {
     return this.#capabilities.has('history');
   }
@@ -88,7 +88,7 @@ export class Source {
     };
   }
 
-  /** Clock and number of objects; `undefined` when the list is not there, or its parent was deleted meanwhile. */
+  /** Returns the clock and the number of objects; `undefined` when the list, or its parent, does not exist. */
   async state(list: SourceList): Promise<SourceState | undefined> {
     const answer = await this.#transport.request({ method: 'HEAD', path: list.path }, (given) => given);
     if (answer.status === 404) return undefined;
@@ -98,13 +98,13 @@ export class Source {
   }
 
   /**
-   * All objects and tombstones that changed after a moment, oldest first, so that what changes meanwhile comes again at
-   * the end.
+   * Yields all objects and tombstones that changed after a timestamp, oldest first, so that changes meanwhile come at the
+   * end.
    *
-   * @throws ChangesForgotten when the source cannot tell them
+   * @throws ChangesForgotten when the source no longer has all of them
    */
   async *pages(list: SourceList, since: number | undefined): AsyncGenerator<SourcePage> {
-    // A filter on the timestamp makes tombstones appear; `_since=0` would leave out what was made at 0.
+    // A filter on the timestamp includes tombstones; `_since=0` would leave out the timestamp 0.
     const window = since === undefined ? 'min_last_modified=0' : `_since=${since}`;
     let query: string | undefined = `?${window}&_sort=last_modified,id&_limit=${pageSize}`;
     while (query !== undefined) {
@@ -118,7 +118,7 @@ export class Source {
     }
   }
 
-  /** A list without tombstones and clock, as far as it is shown. */
+  /** Returns the visible objects of a list. */
   async listAll(path: string): Promise<readonly JsonObject[] | 'hidden'> {
     const found: JsonObject[] = [];
     let query: string | undefined = `?_limit=${pageSize}`;
@@ -133,16 +133,16 @@ export class Source {
     return found;
   }
 
-  /** Objects by their addresses, in the order of the ids; many with one request where the server has batches. */
+  /** Requests objects by their addresses, in the order of the ids; many in one request where the server has batches. */
   async objects(list: SourceList, ids: readonly string[]): Promise<readonly SourceObject[]> {
     const paths = ids.map((id) => `${list.path}/${encodeURIComponent(id)}`);
     return (await this.#getAll(paths)).map(readObject);
   }
 
   /**
-   * The permissions that the history shows of objects in their present state; `undefined` where it does not.
+   * Returns the permissions of objects in their present state from the history; `undefined` where it has none.
    *
-   * @param wanted URIs and the timestamps of the state
+   * @param wanted URIs, and the timestamps of the state
    */
   async permissionsInHistory(
     bucket: string,
@@ -162,7 +162,7 @@ export class Source {
     });
   }
 
-  /** A page whose objects cannot all be kept is read again one by one, to name those that cannot. */
+  /** Reads a page again one object at a time, to name those that cannot be stored. */
   async #readEntries(list: SourceList, text: string): Promise<readonly (StoredEntry | Unfit)[]> {
     try {
       return dataOf(parseAnswer(text)).map(readEntry);
@@ -183,7 +183,7 @@ export class Source {
   async #readOne(list: SourceList, id: string, lastModified: number): Promise<StoredEntry | Unfit | undefined> {
     const sent = { method: 'GET', path: `${list.path}/${encodeURIComponent(id)}` } as const;
     const answer = await this.#transport.request(sent, keepJson);
-    // Deleted or hidden since: the list will tell.
+    // Deleted or hidden since: the list will show it.
     if (answer.status !== 200) return undefined;
     try {
       const data = objectAt(parseAnswer(answer.text), 'data');
@@ -207,7 +207,7 @@ export class Source {
       const size = this.#batchSize > 1 ? this.#batchSize : this.#concurrency;
       const part = paths.slice(found.length, found.length + size);
       const batch = part.length > 1 && this.#batchSize > 1 ? await this.#getBatch(part) : undefined;
-      // Without batches, as at a read-only server, or where one of the answers is to be asked for again: one by one.
+      // One by one: without batches, as at a read-only server, or when a response has to be requested again.
       found.push(...(await Promise.all(part.map(async (path, index) => batch?.[index] ?? (await this.#getOne(path))))));
     }
     return found;
@@ -219,7 +219,7 @@ export class Source {
       return { status: answer.status, body: answer.status === 200 ? parseAnswer(answer.text) : undefined };
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
-      // It cannot be kept, and is told of as such; only its permissions are wanted here.
+      // The object cannot be stored, which is reported elsewhere. Only its permissions are needed here.
       return { status: answer.status, body: undefined };
     }
   }
@@ -250,7 +250,7 @@ interface Single {
   readonly body: JsonObject | undefined;
 }
 
-/** One answer of a batch; `undefined` when it is to be asked for again. */
+/** Returns one response of a batch; `undefined` when it has to be requested again. */
 function readSingle(value: JsonValue): Single | undefined {
   if (!isJsonObject(value)) return undefined;
   const status = getKey(value, 'status');
@@ -276,7 +276,7 @@ function textAt(object: JsonObject, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Lets only whole answers through: one that was cut off on the way is asked for again. */
+/** Throws for a response that was cut off, so that it is requested again. */
 function keepJson(answer: Answer): Answer {
   if (answer.status === 200) {
     try {
@@ -288,7 +288,7 @@ function keepJson(answer: Answer): Answer {
   return answer;
 }
 
-/** Only the query of `Next-Page` counts: servers behind proxies may call themselves by names that nobody knows. */
+/** Returns the query of `Next-Page`. Its host is ignored: a server behind a proxy may not know its public name. */
 function nextQuery({ headers }: Answer, root: string): string | undefined {
   const next = headers['next-page'];
   if (next === undefined || next === '') return undefined;

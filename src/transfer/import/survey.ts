@@ -1,5 +1,4 @@
-// What there is to import, without touching the target: buckets with the number of what they hold, and what would be
-// missing.
+// Lists what an import would find, without touching the target: buckets with counts, and what would be missing.
 import { getKey } from '../../base/json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { compareIdentity } from './identity.ts';
@@ -8,7 +7,7 @@ import { bucketList, collectionList, groupList, recordList, type SourceList } fr
 import { Source } from './source.ts';
 import { ImportRefused } from './transport.ts';
 
-/** Lines for people. */
+/** Returns the survey as lines of text. */
 export async function survey(settings: Settings, { from, buckets, onRoot }: ImportOptions): Promise<readonly string[]> {
   const source = new Source(from);
   try {
@@ -36,8 +35,7 @@ export async function survey(settings: Settings, { from, buckets, onRoot }: Impo
       const accounts = await source.listAll('accounts');
       lines.push(accounts === 'hidden' ? 'accounts: not shown to this user' : `accounts: ${accounts.length}`);
     }
-    if (!root.isReadonly)
-      lines.push('The source takes writes; what changes meanwhile needs another run with --resume.');
+    if (!root.isReadonly) lines.push('The source accepts writes: changes meanwhile need another run with --resume.');
     return lines;
   } finally {
     source.close();

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** An import that cannot be or cannot go on, told to the operator as it is. */
+/** An import that cannot start or continue, with a message for the operator. */
 export class ImportRefused extends Error {}
 
 export interface Answer {
@@ -13,23 +13,23 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The answer is not what it should be, which may be better the next time. */
+/** A malformed response. The request is repeated. */
 export class BrokenAnswer extends Error {}
 
 export interface TransportOptions {
   /** Root of the protocol with trailing slash: `https://kinto.example.org/v1/`. */
   readonly root: URL;
-  /** Sent with every request, credentials among them; never to another host. */
+  /** Headers of every request, with credentials. They are never sent to another host. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Requests at the same time. */
+  /** Maximum number of requests at the same time. */
   readonly concurrency: number;
-  /** Called before each wait with what happened. */
+  /** Called before each pause with its reason. */
   readonly onWait?: ((reason: string, milliseconds: number) => void) | undefined;
-  /** How to wait; tests bring their own. */
+  /** Waits; injected by tests. */
   readonly wait?: ((milliseconds: number) => Promise<unknown>) | undefined;
 }
 
-const attempts = 8;
+const maxAttempts = 8;
 const firstPauseMs = 250;
 const longestPauseMs = 60_000;
 const silenceMs = 120_000;
@@ -38,7 +38,7 @@ const maxAnswerBytes = 400_000_000;
 const busy: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 const redirects: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
-/** What is to be sent, by a path below the root without leading slash. */
+/** A request, with a path below the root and without leading slash. */
 export interface Sent {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly path: string;
@@ -48,8 +48,8 @@ export interface Sent {
 export class Transport {
   readonly #options: TransportOptions;
   readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
-  /** The server asked everybody to be quiet until then. */
-  #quietUntil = 0;
+  /** Time until which the server has asked clients to pause. */
+  #pauseUntil = 0;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -58,19 +58,21 @@ export class Transport {
   }
 
   /**
-   * The answer as the reader makes it, whatever its status is.
+   * Sends a request and returns what `read` makes of the response, whatever its status.
    *
-   * @param read throws BrokenAnswer for one that is worth another try
-   * @throws ImportRefused when there is none after several attempts
+   * @param read throws BrokenAnswer when the request should be repeated
+   * @throws ImportRefused when several attempts fail
    */
   async request<T>(sent: Sent, read: (answer: Answer) => T): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      await this.#beQuiet();
+      await this.#waitForBackoff();
       const outcome = await this.#attempt(sent, read);
       if ('value' in outcome) return outcome.value;
       const { reason, asked } = outcome;
-      if (attempt === attempts) {
-        throw new ImportRefused(`${sent.method} ${this.#options.root.href}${sent.path}: ${reason}, ${attempts} times`);
+      if (attempt === maxAttempts) {
+        throw new ImportRefused(
+          `${sent.method} ${this.#options.root.href}${sent.path}: ${reason}, ${maxAttempts} times`,
+        );
       }
       const own = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt) * (0.5 + Math.random() / 2);
       await this.#wait(reason, asked ?? own);
@@ -104,13 +106,15 @@ export class Transport {
       const location = answer.headers['location'];
       if (!redirects.has(answer.status) || location === undefined) return answer;
       const next = new URL(location, url);
-      // Credentials go where they were meant for, and never over a line that is less safe.
+      // Credentials go only to the host they are for, and never over a less secure connection.
       if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
-        throw new ImportRefused(`${url.href} sends to ${next.origin}; if that is right, name that address in --from`);
+        throw new ImportRefused(
+          `${url.href} redirects to ${next.origin}; if that is right, name that address in --from`,
+        );
       }
       url = next;
     }
-    throw new ImportRefused(`${url.href} sends round in circles`);
+    throw new ImportRefused(`${url.href} redirects in circles`);
   }
 
   #exchange(url: URL, { method, body }: Sent): Promise<Answer> {
@@ -131,16 +135,16 @@ export class Transport {
     });
   }
 
-  /** Each answer may ask all clients to slow down. */
+  /** Notes the header `Backoff`, by which any response may ask clients to slow down. */
   #noteBackoff({ headers }: Answer): void {
     const seconds = Number(headers['backoff'] ?? '');
-    if (seconds > 0) this.#quietUntil = Date.now() + Math.min(seconds * 1000, longestPauseMs);
+    if (seconds > 0) this.#pauseUntil = Date.now() + Math.min(seconds * 1000, longestPauseMs);
   }
 
-  async #beQuiet(): Promise<void> {
-    const left = this.#quietUntil - Date.now();
+  async #waitForBackoff(): Promise<void> {
+    const left = this.#pauseUntil - Date.now();
     if (left <= 0) return;
-    this.#quietUntil = 0;
+    this.#pauseUntil = 0;
     await this.#wait('the server asks for a pause (Backoff)', left);
   }
 
@@ -177,7 +181,7 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** Seconds or a date. */
+/** Parses `Retry-After`: seconds or a date. */
 function retryAfterMs(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

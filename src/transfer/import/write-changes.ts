@@ -1,5 +1,5 @@
-// Writes a part of a list to the target: objects, tombstones and permissions exactly as they are, and what follows from
-// deletions. One unit of work where storage and permissions share a database.
+// Writes a part of a list to the target: objects, tombstones, permissions and the consequences of deletions. It is one unit of
+// work where storage and permissions share a database.
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { StorageWriter } from '../../contracts/storage.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
@@ -11,7 +11,7 @@ import type { SourceList } from './lists.ts';
 export type Change =
   | {
       readonly put: StoredEntry;
-      /** `undefined`: they are not known, and stay as they are. */
+      /** Permissions of the object; `undefined`: unknown, they stay as they are. */
       readonly permissions: ObjectPermissions | undefined;
       readonly known: ObjectPermissions;
     }
@@ -19,13 +19,13 @@ export type Change =
 
 export interface Changes {
   readonly changes: readonly Change[];
-  /** The clock moves on to this; 0 leaves it to the entries. */
+  /** New clock of the list; 0: the clock follows from the entries. */
   readonly clock: number;
-  /** So does the horizon, where something is gone that nothing tells of to those who follow the target. */
+  /** New horizon, where deletions have no tombstone for followers of the target. */
   readonly horizon?: number | undefined;
 }
 
-/** Writes them all. */
+/** Writes the changes. */
 export async function writeChanges({ storage, permission }: Stores, list: SourceList, changes: Changes): Promise<void> {
   if (storage.database === permission.database) {
     await inUnit(storage.database, async (transaction) => {
@@ -34,7 +34,7 @@ export async function writeChanges({ storage, permission }: Stores, list: Source
     });
     return;
   }
-  // Objects come last: those that are there have their permissions already.
+  // Objects come last, so that each object that exists has its permissions.
   if (changes.changes.length > 0) {
     await inUnit(permission.database, (transaction) => writePermissions(permission.writer(transaction), list, changes));
   }

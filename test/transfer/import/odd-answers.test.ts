@@ -222,7 +222,7 @@ test('a redirect elsewhere is not followed with credentials.', async () => {
     lists: {},
     interfere: () => ({ status: 307, headers: { Location: 'http://elsewhere.example/v1/' } }),
   });
-  await expect(ends.run()).rejects.toThrow('sends to http://elsewhere.example');
+  await expect(ends.run()).rejects.toThrow('redirects to http://elsewhere.example');
   expect(ends.source.requests).toHaveLength(1);
 });
 
