@@ -1,5 +1,5 @@
-// Questions of the form "how close to what Node.js can do": every backend beside a bare server that gives the same
-// answer, and beside one that sends the same headers as well.
+// Compares every backend with a bare Node.js server that sends the same response, and with one that sends the same headers as
+// well.
 import { contest, ratioOf } from './contest.mjs';
 import { headers as json, sample, undressed } from './client.mjs';
 import { formatCpu, formatRate } from './rows.mjs';
@@ -18,7 +18,7 @@ import { formatCpu, formatRate } from './rows.mjs';
  */
 
 /** @param {Workbench} bench @param {Question} question @returns {Promise<import('./rows.mjs').Row[]>} */
-export async function besideBare(bench, { title, plan, backends, targets, requests: requestsAt }) {
+export async function compareWithBare(bench, { title, plan, backends, targets, requests: requestsAt }) {
   const contestants = [];
   let answer;
   for (const backend of bench.among(...backends)) {
@@ -47,7 +47,7 @@ export async function besideBare(bench, { title, plan, backends, targets, reques
       question: title,
       backend,
       ours: formatRate(ours.perSecond),
-      beside: `bare ${formatRate(bare.perSecond)}`,
+      comparedWith: `bare ${formatRate(bare.perSecond)}`,
       value: ratioOf(ours, bare),
       ...(target === undefined ? {} : { target: { atLeast: target } }),
       latency: ours,
