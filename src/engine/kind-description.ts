@@ -45,11 +45,7 @@ const commonSchemas: Readonly<Record<string, JsonObject>> = {
     properties: { data: { type: 'array', items: namedSchema('Tombstone') } },
     required: ['data'],
   },
-  DeletedObject: {
-    type: 'object',
-    properties: { data: namedSchema('Tombstone') },
-    required: ['data'],
-  },
+  DeletedObject: { type: 'object', properties: { data: namedSchema('Tombstone') }, required: ['data'] },
   JsonPatch: {
     type: 'array',
     description: 'Operations of JSON Patch (RFC 6902) on a document with the members `data` and `permissions`.',
@@ -226,12 +222,7 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
   const granted = namedSchema(`${name}Permissions`);
   return {
     // Attributes that writes require may be absent in responses: older objects lack them, and `_fields` leaves them out.
-    [name]: {
-      type: 'object',
-      properties: shown,
-      required: ['id', 'last_modified'],
-      additionalProperties: true,
-    },
+    [name]: { type: 'object', properties: shown, required: ['id', 'last_modified'], additionalProperties: true },
     ...(isShareable ? { [`${name}Permissions`]: permissionsOf(principals) } : {}),
     [`${name}Attributes`]: {
       additionalProperties: true,

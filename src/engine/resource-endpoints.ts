@@ -85,27 +85,10 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { readList: read, writeList: write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
-    GET: {
-      id: `get_${plural}`,
-      exposes: [...followed, ...readable],
-      ...serve(readList, read),
-    },
-    HEAD: {
-      id: `head_${plural}`,
-      exposes: ['Next-Page', ...readable, ...totals],
-      ...serve(readList, read),
-    },
-    POST: {
-      id: `create_${name}`,
-      consumes: json,
-      exposes: written,
-      ...serve(createObject, create),
-    },
-    DELETE: {
-      id: `delete_${plural}`,
-      exposes: [...written, 'Next-Page'],
-      ...serve(removeList, write),
-    },
+    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], ...serve(readList, read) },
+    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], ...serve(readList, read) },
+    POST: { id: `create_${name}`, consumes: json, exposes: written, ...serve(createObject, create) },
+    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], ...serve(removeList, write) },
   };
   const { listMethods } = declaration;
   const kept = Object.entries(operations).filter(
@@ -125,33 +108,11 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { read, write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<string, Operation> = {
-    GET: {
-      id: `get_${name}`,
-      exposes: readable,
-      ...serve(readObject, read),
-    },
-    HEAD: {
-      id: `head_${name}`,
-      exposes: readable,
-      ...serve(readObject, read),
-    },
-    PUT: {
-      id: `update_${name}`,
-      consumes: json,
-      exposes: written,
-      ...serve(replaceObject, write, create),
-    },
-    PATCH: {
-      id: `patch_${name}`,
-      consumes: patchTypes,
-      exposes: written,
-      ...serve(modifyObject, write),
-    },
-    DELETE: {
-      id: `delete_${name}`,
-      exposes: written,
-      ...serve(removeObject, write),
-    },
+    GET: { id: `get_${name}`, exposes: readable, ...serve(readObject, read) },
+    HEAD: { id: `head_${name}`, exposes: readable, ...serve(readObject, read) },
+    PUT: { id: `update_${name}`, consumes: json, exposes: written, ...serve(replaceObject, write, create) },
+    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, ...serve(modifyObject, write) },
+    DELETE: { id: `delete_${name}`, exposes: written, ...serve(removeObject, write) },
   };
   return {
     name: `${name}-object`,
