@@ -126,8 +126,8 @@ export const mutants = [
   {
     name: 'an old chosen timestamp moves the clock of the list back',
     file: 'src/core/lists/list-state.ts',
-    find: 'Math.max(state.clock ?? clock, clock)',
-    replace: 'clock',
+    find: '(clock !== undefined && clock > to)',
+    replace: 'false',
     backend: 'memory',
   },
 
