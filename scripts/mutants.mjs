@@ -126,8 +126,8 @@ export const mutants = [
   {
     name: 'an old timestamp from the client moves the list clock back',
     file: 'src/core/lists/list-state.ts',
-    find: 'Math.max(state.clock ?? clock, clock)',
-    replace: 'clock',
+    find: '(clock !== undefined && clock > to)',
+    replace: 'false',
     backend: 'memory',
   },
 

@@ -3,7 +3,7 @@
 import type { Steps } from '../../base/steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
-import { changeState, emptyState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
+import { emptyState, moveClock, moveHorizon, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -41,6 +41,9 @@ export interface ObjectList extends ListKey, ListState {
   readonly version: number;
 }
 
+/** What a write does to clock and horizon. */
+type Move = Pick<ListChange, 'clock' | 'horizon'>;
+
 class MutableList implements ObjectList {
   readonly kind: string;
   readonly parent: string;
@@ -53,6 +56,12 @@ class MutableList implements ObjectList {
     this.kind = kind;
     this.parent = parent;
     this.version = version;
+  }
+
+  /** Moves clock and horizon on. The counts are those of the contents. */
+  move({ clock, horizon }: Move): void {
+    this.clock = moveClock(this.clock, clock);
+    this.horizon = moveHorizon(this.horizon, horizon);
   }
 
   get live(): number {
@@ -90,40 +99,58 @@ export class ListTable {
     return [...(exact ?? []), ...below.flatMap(([, lists]) => [...lists])];
   }
 
-  /** Changes clock and horizon, and creates the list when it is absent. The counts are those of the contents. */
-  move(key: ListKey, change: Pick<ListChange, 'clock' | 'horizon'>, unit: MemoryUnit): void {
+  /** Moves clock and horizon on, and creates the list when it is absent. */
+  move(key: ListKey, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
-    this.#setState(list, changeState(list, change), unit);
+    const { clock, horizon } = list;
+    list.move(move);
+    unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
+    });
   }
 
   /**
    * Stores a live object, in place of the object or tombstone of that id.
    *
+   * @param move what the write does to clock and horizon
    * @param isFresh neither exists
    */
-  put(key: ListKey, object: StoredObject, unit: MemoryUnit, isFresh = false): void {
+  put(key: ListKey, object: StoredObject, move: Move, unit: MemoryUnit, isFresh = false): void {
     requireStorable(object.id);
     requireStorable(object.text);
     const list = this.#ensure(key, unit);
+    const { clock, horizon } = list;
     const { live, dead } = list.contents;
     const before = isFresh ? undefined : live.get(object.id);
     const tombstone = isFresh ? undefined : dead.get(object.id);
     if (before !== undefined) this.#dropLive(list, before);
     if (tombstone !== undefined) this.#dropDead(list, tombstone);
     this.#addLive(list, object);
+    list.move(move);
     unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
       this.#dropLive(list, object);
       if (before !== undefined) this.#addLive(list, before);
       if (tombstone !== undefined) this.#addDead(list, tombstone);
     });
   }
 
-  /** Removes a live object, and stores the tombstone when one is given. */
-  remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, unit: MemoryUnit): void {
+  /**
+   * Removes a live object, and stores the tombstone when one is given.
+   *
+   * @param move what the write does to clock and horizon
+   */
+  remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
+    const { clock, horizon } = list;
     this.#dropLive(list, object);
     if (tombstone !== undefined) this.#addDead(list, tombstone);
+    list.move(move);
     unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
       if (tombstone !== undefined) this.#dropDead(list, tombstone);
       this.#addLive(list, object);
     });
@@ -173,11 +200,14 @@ export class ListTable {
   empty(key: ListKey, now: number, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     const contents = list.contents;
-    this.#setState(list, emptyState(list, now), unit);
+    const { clock, horizon } = list;
+    list.move(emptyState(list, now));
     this.#unfill(list);
     list.contents = new ListContents();
     this.#change(list);
     unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
       list.contents = contents;
       this.#change(list);
       if (!contents.isEmpty) this.#fill(list);
@@ -210,16 +240,6 @@ export class ListTable {
     byParent.set(parent, list);
     unit.record(() => this.#kinds.get(kind)?.delete(parent));
     return list;
-  }
-
-  #setState(list: MutableList, after: ListState, unit: MemoryUnit): void {
-    const { clock, horizon } = list;
-    list.clock = after.clock;
-    list.horizon = after.horizon;
-    unit.record(() => {
-      list.clock = clock;
-      list.horizon = horizon;
-    });
   }
 
   #change(list: MutableList): void {

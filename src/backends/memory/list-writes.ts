@@ -26,8 +26,7 @@ export class ListWrites {
    */
   put(list: ListKey, id: string, text: string, given: number | undefined, isFresh?: boolean): StoredObject {
     const object = new StoredObject(id, this.#timestampFor(list, given, id), text);
-    this.#table.move(list, { clock: object.lastModified }, this.#unit);
-    this.#table.put(list, object, this.#unit, isFresh);
+    this.#table.put(list, object, { clock: object.lastModified }, this.#unit, isFresh);
     return object;
   }
 
@@ -35,8 +34,8 @@ export class ListWrites {
   remove(list: ListKey, old: StoredObject, given: number | undefined, keepTombstone: boolean): Deletion {
     const lastModified = this.#timestampFor(list, given, old.id);
     const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-    this.#table.move(list, removalChange(lastModified, keepTombstone), this.#unit);
-    this.#table.remove(list, old, keepTombstone ? tombstone : undefined, this.#unit);
+    const change = removalChange(lastModified, keepTombstone);
+    this.#table.remove(list, old, keepTombstone ? tombstone : undefined, change, this.#unit);
     return { old, tombstone };
   }
 

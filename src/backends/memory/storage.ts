@@ -225,7 +225,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
       for (const entry of entries) {
         this.#clear(key, entry.id, entry.lastModified);
         if (isTombstone(entry)) this.table.mark(key, entry, this.#unit);
-        else this.table.put(key, entry, this.#unit);
+        else this.table.put(key, entry, {}, this.#unit);
       }
       this.table.move(key, { clock: restoredClock(clock, entries), horizon }, this.#unit);
     });
@@ -258,7 +258,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (found === undefined || found.live <= maxObjects) return 0;
     const selected = yield* selectNewest(found.contents, selection);
     const excess = selected.slice(maxObjects);
-    for (const old of excess) this.table.remove(list, old, undefined, this.#unit);
+    for (const old of excess) this.table.remove(list, old, undefined, {}, this.#unit);
     return excess.length;
   }
 
@@ -283,7 +283,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const times = lastModified === undefined ? [] : [lastModified];
     const objects = new Set([live.get(id), ...times.map((time) => liveByTime.get(time))]);
     const tombstones = new Set([dead.get(id), ...times.map((time) => deadByTime.get(time))]);
-    for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, this.#unit);
+    for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, {}, this.#unit);
     for (const tombstone of tombstones) if (tombstone !== undefined) this.table.forget(key, tombstone, this.#unit);
   }
 }

@@ -70,11 +70,21 @@ export function conditionalTimestamp({ clock }: Clocked, now: number, given: num
   return timestampFor({ clock }, now, given);
 }
 
+/** Returns a clock that moves on to a timestamp, never back. */
+export function moveClock(clock: number | undefined, to: number | undefined): number | undefined {
+  return to === undefined || (clock !== undefined && clock > to) ? clock : to;
+}
+
+/** Returns a horizon that moves on to a timestamp, never back. */
+export function moveHorizon(horizon: number, to = 0): number {
+  return rule.horizon(horizon, to);
+}
+
 /** Returns the state after a write. */
-export function changeState(state: ListState, { clock, horizon = 0, live = 0, dead = 0 }: ListChange): ListState {
+export function changeState(state: ListState, { clock, horizon, live = 0, dead = 0 }: ListChange): ListState {
   return {
-    clock: clock === undefined ? state.clock : Math.max(state.clock ?? clock, clock),
-    horizon: rule.horizon(state.horizon, horizon),
+    clock: moveClock(state.clock, clock),
+    horizon: moveHorizon(state.horizon, horizon),
     live: state.live + live,
     dead: state.dead + dead,
   };
