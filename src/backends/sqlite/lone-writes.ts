@@ -148,8 +148,10 @@ class Round {
       return lastModified;
     }
     this.#changes.ofObject(list, id);
-    putObject(connection, number, object, found);
-    draft.count({ live: found.object === undefined ? 1 : 0, dead: found.tombstone === undefined ? 0 : -1 });
+    const isLive = found.object !== undefined;
+    const isDead = found.tombstone !== undefined;
+    putObject(connection, number, object, { isLive, isDead });
+    draft.count({ live: isLive ? 0 : 1, dead: isDead ? -1 : 0 });
     if (uri !== undefined) {
       this.#changes.ofEntries(uri);
       runAtOnce(replaceEntries(connection, uri, entries, this.#folders));

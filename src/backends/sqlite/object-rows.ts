@@ -86,20 +86,44 @@ export function findObject(connection: Connection, { kind, parent }: ListKey, id
   };
 }
 
+/** A list, when it exists, and whether one of its ids is taken. */
+export interface Presence {
+  readonly list: ListRow | undefined;
+  readonly isLive: boolean;
+  readonly isDead: boolean;
+}
+
+/** Returns what `findObject` does without the text, which may be long and is not needed to replace it. */
+export function findPresence(connection: Connection, { kind, parent }: ListKey, id: string): Presence {
+  const row = connection.get<[list: number, clock: number, live: number, dead: number, isLive: 0 | 1, isDead: 0 | 1]>(
+    `SELECT l.list, l.clock, l.live, l.dead,
+    EXISTS (SELECT 1 FROM objects o WHERE o.list = l.list AND o.id = ?),
+    EXISTS (SELECT 1 FROM tombstones t WHERE t.list = l.list AND t.id = ?)
+    FROM lists l WHERE l.kind = ? AND l.parent = ?`,
+    id,
+    id,
+    kind,
+    parent,
+  );
+  if (row === undefined) return { list: undefined, isLive: false, isDead: false };
+  const [list, clock, live, dead, isLive, isDead] = row;
+  return { list: { list, clock, live, dead }, isLive: isLive === 1, isDead: isDead === 1 };
+}
+
 /** Stores a live object in place of what was found under its id. The list's row is the caller's. */
 export function putObject(
   connection: Connection,
   list: number,
   object: StoredObject,
-  found: Pick<Found, 'object' | 'tombstone'>,
+  { isLive, isDead }: Pick<Presence, 'isLive' | 'isDead'>,
 ): void {
-  if (found.object === undefined) insertObjects(connection, [{ list, object }]);
+  if (!isLive) insertObjects(connection, [{ list, object }]);
   else {
     const { id, lastModified, text } = object;
     const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
     connection.run(sql, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text, list, id);
   }
-  if (found.tombstone !== undefined) {
+  if (isDead) {
     connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, object.id);
   }
 }

@@ -17,7 +17,8 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-wri
 import type { Connection } from './connection.ts';
 import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { keyOfObject, type Changes } from './memory.ts';
-import { findObject, insertObjects, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
+import { findObject, findPresence, insertObjects, nextAfter, putObject, removeObject } from './object-rows.ts';
+import type { Presence } from './object-rows.ts';
 import { selectPage } from './page.ts';
 import { restoreEntries } from './restore.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -87,9 +88,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     this.#changing(list, id);
     return this.access.run((connection) => {
       const found = isFresh
-        ? { list: this.#findList(connection, list), object: undefined, tombstone: undefined }
-        : findObject(connection, list, id);
-      if (found.object !== undefined) throw new UnicityError('id');
+        ? { list: this.#findList(connection, list), isLive: false, isDead: false }
+        : findPresence(connection, list, id);
+      if (found.isLive) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
   }
@@ -102,7 +103,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) =>
-      this.#put(connection, list, findObject(connection, list, id), id, text, lastModified),
+      this.#put(connection, list, findPresence(connection, list, id), id, text, lastModified),
     );
   }
 
@@ -219,7 +220,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   #put(
     connection: Connection,
     key: ListKey,
-    found: Found,
+    found: Presence,
     id: string,
     text: string,
     given: number | undefined,
@@ -231,8 +232,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     const { list } = row;
     const object = new StoredObject(id, lastModified, text);
     putObject(connection, list, object, found);
-    const live = found.object === undefined ? 1 : 0;
-    const dead = found.tombstone === undefined ? 0 : -1;
+    const live = found.isLive ? 0 : 1;
+    const dead = found.isDead ? -1 : 0;
     updateList(connection, list, lastModified, { live, dead });
     const clock = Math.max(row.clock, lastModified);
     this.#last = { list: key, row: { list, clock, live: row.live + live, dead: row.dead + dead } };
