@@ -1,6 +1,6 @@
 // The one place where an object is written: attributes, permissions, and what follows from the change.
 import type { JsonObject } from '../../base/json.ts';
-import { countValues, formatInSteps } from '../../base/json-steps.ts';
+import { countValues, formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { isSteps, runFromNow, type Steps } from '../../base/steps.ts';
 import type { LoneWrite } from '../../contracts/database.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
@@ -59,7 +59,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
-  const formatted = preparedTexts.get(attributes) ?? runFromNow(formatFitting(options, attributes, old), 'urgent');
+  const formatted = runFromNow(formatFitting(options, attributes, old), 'urgent');
   const text = typeof formatted === 'string' ? formatted : await formatted;
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
@@ -121,8 +121,14 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   return { object, permissions };
 }
 
-/** Texts of attributes that were formatted before the list was locked. */
-const preparedTexts = new WeakMap<JsonObject, string>();
+/** Text of attributes, and its number of JSON values, which is 0 when the text is too short for too many. */
+interface FormattedText {
+  readonly text: string;
+  readonly values: number;
+}
+
+/** Texts of large attributes, formatted before the list was locked or for another entry of the batch. */
+const formattedTexts = new WeakMap<JsonObject, FormattedText>();
 
 /**
  * The text of attributes that are about to be stored. Patches could make an object grow without end, until it can neither
@@ -135,18 +141,25 @@ function* formatFitting(
   attributes: JsonObject,
   old: StoredObject | undefined,
 ): Steps<string> {
-  const text = yield* formatInSteps(attributes);
+  const { text, values } = formattedTexts.get(attributes) ?? (yield* formatCounted(attributes, maxObjectValues));
   if (text.length > maxObjectChars && text.length > (old?.text.length ?? 0)) {
     throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
   }
-  // Each value takes a character, and another one to separate it from the next.
-  if (text.length < 2 * maxObjectValues) return text;
-  const values = yield* countValues(text);
   if (values > maxObjectValues && (old === undefined || values > (yield* countValues(old.text)))) {
     const description = `the object would have ${values} JSON values, more than ${maxObjectValues} (max_json_values)`;
     throw invalidParameters([{ location: 'body', name: 'data', description }]);
   }
   return text;
+}
+
+/** Formats attributes and counts their JSON values; remembers both when the text is large. */
+function* formatCounted(attributes: JsonObject, maxValues: number): Steps<FormattedText> {
+  const text = yield* formatInSteps(attributes);
+  // Each value takes a character, and another one to separate it from the next.
+  const values = text.length < 2 * maxValues ? 0 : yield* countValues(text);
+  const formatted = { text, values };
+  if (text.length >= largeTextChars) formattedTexts.set(attributes, formatted);
+  return formatted;
 }
 
 /** Entries that are already longer, because they were brought from elsewhere, may become shorter. */
@@ -238,8 +251,7 @@ async function prepareText(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attr
   const { beforeWrite } = scope.kind.declaration;
   try {
     const attributes = beforeWrite === undefined ? write.attributes : await beforeWrite(pendingWrite(scope, write));
-    if (preparedTexts.has(attributes)) return;
-    preparedTexts.set(attributes, await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal'));
+    await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal');
   } catch (error) {
     // Reported after the preconditions, when it is found again.
     if (!(error instanceof ServiceError)) throw error;
