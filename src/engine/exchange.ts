@@ -74,15 +74,15 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   /**
-   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. Files come as bytes, or piece
-   * by piece.
+   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. A long text may come as an array of
+   * pieces, which are encoded one at a time. Files come as bytes, or piece by piece.
    */
   readonly body: ResponseBody;
   /** Number of the error in the body, for logs; absent when it holds none. */
   readonly errno?: number | undefined;
 }
 
-export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+export type ResponseBody = string | readonly string[] | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A response as a resource gives it, and a batch can hold it. */
 export interface TextResponse extends ServiceResponse {

@@ -129,6 +129,7 @@ export class AnsweredOuterRequest extends AnsweredRequest implements RequestObse
 
 function sizeOf(body: ResponseBody): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
+  if (Array.isArray(body)) return body.reduce((sum: number, piece: string) => sum + Buffer.byteLength(piece), 0);
   return body instanceof Uint8Array ? body.byteLength : 0;
 }
 
