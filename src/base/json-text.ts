@@ -57,6 +57,17 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+/** Returns the place after the first strings of a valid JSON text, at most so many; 0 when it holds none. */
+export function endOfStrings(text: string, most: number): number {
+  let end = 0;
+  for (let count = 0; count < most; count++) {
+    const start = text.indexOf('"', end);
+    if (start === -1) break;
+    end = endOfString(text, start);
+  }
+  return end;
+}
+
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }

@@ -26,6 +26,8 @@ import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Objects written or deleted without a pause. */
 const objectsPerStep = 100;
+/** Characters written without a pause. A longer text is written by itself. */
+const charsPerStep = 500_000;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
@@ -199,12 +201,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
     const stored: StoredObject[] = [];
-    for (let start = 0; start < objects.length; start += objectsPerStep) {
-      if (start > 0) yield;
+    while (stored.length < objects.length) {
+      if (stored.length > 0) yield;
       const now = this.#clock.now();
       const row = findList(connection, list) ?? insertList(connection, list, now - 1);
       let lastModified = row.clock;
-      const step = objects.slice(start, start + objectsPerStep);
+      const step = takeStep(objects, stored.length);
       const rows = step.map(({ id, text }) => {
         lastModified = nextAfter(lastModified, now);
         return { list: row.list, object: new StoredObject(id, lastModified, text) };
@@ -254,6 +256,18 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     if (holder !== undefined && holder[0] !== id) throw new IntegrityError('another object has this last_modified');
     return given;
   }
+}
+
+/** Returns the objects from the place on that are written in one step. */
+function takeStep(objects: readonly NewObject[], start: number): readonly NewObject[] {
+  const step: NewObject[] = [];
+  let chars = 0;
+  for (const object of objects.slice(start, start + objectsPerStep)) {
+    chars += object.text.length;
+    if (step.length > 0 && chars > charsPerStep) break;
+    step.push(object);
+  }
+  return step;
 }
 
 /** Deletes one page of live objects in steps, each of which leaves the list's row right. */
