@@ -2,7 +2,7 @@
 // out of stack on strings of several million characters, and some take quadratic time on long runs of digits.
 
 /** A cheap look that decides whether the numbers have to be read one by one. False alarms only cost time. */
-export const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
+const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
 
 /** Whether the text holds a number whose digits a double would change. */
 export function hasExactNumber(text: string): boolean {
@@ -72,7 +72,8 @@ export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-function isNumberCode(code: number): boolean {
+/** Whether numbers are written with the character. */
+export function isNumberCode(code: number): boolean {
   // Digits, sign, point and exponent mark.
   return isDigit(code) || code === 45 || code === 43 || code === 46 || code === 101 || code === 69;
 }
