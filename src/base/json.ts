@@ -205,6 +205,9 @@ function join(path: string, name: string): string {
 /** What a value costs a reader or writer besides its characters, in characters. */
 export const valueCost = 50;
 
+/** Characters of a double as text, at most: `-0.0000012345678901234567`. */
+const mostDoubleChars = 25;
+
 /** What comes next. Where the first value or key of a container is expected, its end may come as well. */
 type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
 
@@ -358,7 +361,7 @@ export class JsonReader {
     const token = this.#text.slice(start, this.#at);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
-    return String(double) === token ? double : new ExactNumber(token);
+    return token.length <= mostDoubleChars && String(double) === token ? double : new ExactNumber(token);
   }
 
   #readDigits(): void {
