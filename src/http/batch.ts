@@ -97,7 +97,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
-    const { body } = response;
+    const body = Array.isArray(response.body) ? response.body.join('') : response.body;
     // Whatever these throw ends the batch with a status that is not kept, or dooms it.
     try {
       size.requireFittingStored();

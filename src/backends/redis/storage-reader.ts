@@ -1,6 +1,7 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -41,7 +42,7 @@ export class RedisStorageReader implements StorageReader {
   }
 
   async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query), query.maxBytes);
+    return runFromNow(joinPage(await this.listAll(list, query), query.maxBytes), 'normal');
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
