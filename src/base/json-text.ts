@@ -4,6 +4,9 @@
 /** A cheap look that decides whether the numbers have to be read one by one. False alarms only cost time. */
 const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
 
+/** Characters of a double as text, at most: `-0.0000012345678901234567`. */
+export const mostDoubleChars = 25;
+
 /** Whether the text holds a number whose digits a double would change. */
 export function hasExactNumber(text: string): boolean {
   return mayHoldExactNumber.test(text) && someNumber(text, (token) => String(Number(token)) !== token);

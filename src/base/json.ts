@@ -2,7 +2,7 @@
 // digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
 
 import { describeMalformed, describeMalformedString, type Expectation } from './json-place.ts';
-import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
+import { endOfString, hasExactNumber, isDigit, mostDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text would change on the way through a double: `1.0`, `12345678901234567890`. */
@@ -204,9 +204,6 @@ function join(path: string, name: string): string {
 
 /** What a value costs a reader or writer besides its characters, in characters. */
 export const valueCost = 50;
-
-/** Characters of a double as text, at most: `-0.0000012345678901234567`. */
-const mostDoubleChars = 25;
 
 /** What comes next. Where the first value or key of a container is expected, its end may come as well. */
 type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
