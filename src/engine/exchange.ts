@@ -73,14 +73,15 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   /**
-   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. Files are bytes or a stream.
+   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. A long text may come as an array of
+   * pieces, which are encoded one at a time. Files are bytes or a stream.
    */
   readonly body: ResponseBody;
   /** Number of the error in the body, for logs; absent without an error. */
   readonly errno?: number | undefined;
 }
 
-export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+export type ResponseBody = string | readonly string[] | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A response that a batch can contain. */
 export interface TextResponse extends ServiceResponse {

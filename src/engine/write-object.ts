@@ -1,7 +1,7 @@
 // Writes one object: attributes, permissions, and what follows from the change. Every write goes through here, from
 // requests and from code of the service.
 import type { JsonObject } from '../base/json.ts';
-import { countValues, formatInSteps } from '../base/json-steps.ts';
+import { countValues, formatInSteps, largeTextChars } from '../base/json-steps.ts';
 import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ObjectId } from '../core/objects/object-id.ts';
@@ -57,7 +57,7 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   const attributes = isFinished ? write.attributes : await beforeWrite(pendingWrite(scope, write));
   const timestamp = honouredTimestamp(write.sentTimestamp, old?.lastModified);
   if (timestamp === 'out of range') throw invalidParameters([timestampIssue('last_modified')]);
-  const formatted = preparedTexts.get(attributes) ?? runFromNow(formatFitting(options, attributes, old), 'urgent');
+  const formatted = runFromNow(formatFitting(options, attributes, old), 'urgent');
   const text = typeof formatted === 'string' ? formatted : await formatted;
   const uri = kind.objectUri(ids);
   let permissions: ObjectPermissions = {};
@@ -156,8 +156,14 @@ export async function changeObject(scope: Scope<WriteOptions>, change: ObjectCha
   return writeObject(scope, { reader: writer, writer }, write);
 }
 
-/** Texts of large attributes, formatted before the list was locked. */
-const preparedTexts = new WeakMap<JsonObject, string>();
+/** Text of attributes, and its number of JSON values, which is 0 when the text is too short for too many. */
+interface FormattedText {
+  readonly text: string;
+  readonly values: number;
+}
+
+/** Texts of large attributes, formatted before the list was locked or for another entry of the batch. */
+const formattedTexts = new WeakMap<JsonObject, FormattedText>();
 
 /**
  * Formats attributes that are about to be stored. Patches could make an object grow until it can neither be sent nor read as
@@ -170,18 +176,25 @@ function* formatFitting(
   attributes: JsonObject,
   old: StoredObject | undefined,
 ): Steps<string> {
-  const text = yield* formatInSteps(attributes);
+  const { text, values } = formattedTexts.get(attributes) ?? (yield* formatCounted(attributes, maxObjectValues));
   if (text.length > maxObjectChars && text.length > (old?.text.length ?? 0)) {
     throw new ServiceError('requestTooLarge', { message: 'The object would become too large.' });
   }
-  // Each value takes a character, and another one to separate it from the next.
-  if (text.length < 2 * maxObjectValues) return text;
-  const values = yield* countValues(text);
   if (values > maxObjectValues && (old === undefined || values > (yield* countValues(old.text)))) {
     const description = `the object would have ${values} JSON values, more than ${maxObjectValues} (max_json_values)`;
     throw invalidParameters([{ location: 'body', name: 'data', description }]);
   }
   return text;
+}
+
+/** Formats attributes and counts their JSON values; remembers both when the text is large. */
+function* formatCounted(attributes: JsonObject, maxValues: number): Steps<FormattedText> {
+  const text = yield* formatInSteps(attributes);
+  // Each value takes a character, and another one to separate it from the next.
+  const values = text.length < 2 * maxValues ? 0 : yield* countValues(text);
+  const formatted = { text, values };
+  if (text.length >= largeTextChars) formattedTexts.set(attributes, formatted);
+  return formatted;
 }
 
 /** Refuses entries with too many principals. An entry that is longer already, because it was imported, may shrink. */
@@ -229,8 +242,7 @@ async function prepareText(scope: Scope, write: Pick<Write, 'id' | 'old' | 'attr
   const { beforeWrite } = scope.kind.declaration;
   try {
     const attributes = beforeWrite === undefined ? write.attributes : await beforeWrite(pendingWrite(scope, write));
-    if (preparedTexts.has(attributes)) return;
-    preparedTexts.set(attributes, await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal'));
+    await runFromNow(formatFitting(scope.options, attributes, write.old), 'normal');
   } catch (error) {
     // Reported after the preconditions, when the check under the lock fails again.
     if (!(error instanceof ServiceError)) throw error;

@@ -147,7 +147,7 @@ async function textOf(body: ResponseBody): Promise<string> {
   if (typeof body === 'string') return body;
   const chunks: Uint8Array[] = [];
   if (body instanceof Uint8Array) chunks.push(body);
-  else for await (const chunk of body) chunks.push(chunk);
+  else for await (const chunk of body) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 

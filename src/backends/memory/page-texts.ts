@@ -37,11 +37,15 @@ export class PageTexts {
   *#readEntries(list: ObjectList, query: PageQuery): Steps<JoinedEntries> {
     const indexRange = timeRangeKey(query);
     const { kind, parent, contents, version } = list;
-    if (indexRange === undefined) return joinPage(yield* selectPage(contents, query), query.maxBytes);
+    if (indexRange === undefined) return yield* joinPage(yield* selectPage(contents, query), query.maxBytes);
     const key = `${kind} ${parent} ${indexRange}`;
     const known = this.#kept.get(key);
     if (known?.version === version) return known.page;
-    const page = joinPage(yield* selectPage(contents, query), query.maxBytes);
+    const selected = yield* selectPage(contents, query);
+    // Of readers that have asked together, the first one joins the page for all.
+    const joined = this.#kept.get(key);
+    if (joined?.version === version) return joined.page;
+    const page = yield* joinPage(selected, query.maxBytes);
     this.#kept.set(key, { version, page }, key.length + page.text.length);
     return page;
   }

@@ -1,4 +1,5 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
+import { runFromNow } from '../../base/steps.ts';
 import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
@@ -156,7 +157,7 @@ async function selectText(access: Access, list: ListKey, query: PageQuery): Prom
     const page = readJoinedPage(await askPage(access, list, compiled, query), query.limit);
     if (page !== undefined && page.text.length * mostBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  return joinPage(await selectRows(access, list, query, includeDeleted), query.maxBytes);
+  return runFromNow(joinPage(await selectRows(access, list, query, includeDeleted), query.maxBytes), 'normal');
 }
 
 async function askPage(

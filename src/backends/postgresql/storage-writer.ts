@@ -34,6 +34,11 @@ const insertObjects = prepared(
   SELECT $1, $2, n.id, n.last_modified, n.data, coalesce(n.attributes, n.data)::jsonb
   FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS n (id, last_modified, data, attributes)`,
 );
+const insertObject = prepared(
+  'insert-object',
+  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+  VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
+);
 const updateObject = prepared(
   'update-object',
   `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
@@ -288,6 +293,12 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {
+    const [only] = objects;
+    if (objects.length === 1 && only !== undefined) {
+      const { id, lastModified, text } = only;
+      this.access.send(insertObject, [key.parent, list, id, lastModified, text, findJsonbText(text) ?? null]);
+      return;
+    }
     this.access.send(insertObjects, [
       key.parent,
       list,

@@ -2,6 +2,7 @@
 // larger pieces, in the end in a single one, so that clock and entries always belong together.
 import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
+import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -42,7 +43,7 @@ export class RedisStorageReader implements StorageReader {
   }
 
   async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query), query.maxBytes);
+    return runFromNow(joinPage(await this.listAll(list, query), query.maxBytes), 'normal');
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {

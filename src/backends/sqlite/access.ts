@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
 import type { Snapshots } from './snapshots.ts';
-import { runWithPauses, type Steps } from '../../base/steps.ts';
+import { pause, runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
 
 export interface Access {
@@ -34,11 +34,20 @@ export function accessCommitted(snapshots: Snapshots, backend: BackendName): Com
   };
 }
 
+/** An operation that has taken longer is followed by a turn of the event loop. */
+const longOperationMs = 4;
+
 /** Access inside a unit of work. It holds the turn to write, so nobody changes anything between steps. */
 export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
   return {
     changes: unit.changes,
-    run: async (operation) => unit.run(backend, operation),
+    async run(operation) {
+      const startedAt = performance.now();
+      const result = unit.run(backend, operation);
+      // Others are served between two operations on large objects.
+      if (performance.now() - startedAt > longOperationMs) await pause('urgent');
+      return result;
+    },
     read: async (read) => {
       const steps = unit.run(backend, read);
       return runWithPauses(steps, 'urgent', (step) => unit.run(backend, step));

@@ -77,12 +77,12 @@ function* recallText(
   const row = recallList(connection, cache, list);
   const stretch = cache === undefined || row === undefined ? undefined : timeRangeKey(query);
   if (cache === undefined || row === undefined || stretch === undefined) {
-    return joinPage(yield* readPage(connection, row, query), query.maxBytes);
+    return yield* joinPage(yield* readPage(connection, row, query), query.maxBytes);
   }
   const known = cache.page(list, stretch, row);
   if (known !== undefined) return known;
   // A read that yields is begun anew without memory, so this line is reached in the snapshot of the row.
-  const page = joinPage(yield* readPage(connection, row, query), query.maxBytes);
+  const page = yield* joinPage(yield* readPage(connection, row, query), query.maxBytes);
   cache.keepPage(list, stretch, { row, page });
   return page;
 }

@@ -75,12 +75,42 @@ export function findObject(connection: Connection, { kind, parent }: ListKey, id
   };
 }
 
+/** A list, when it exists, and whether something is stored under one of its ids; `undefined` stands for nothing. */
+export interface Presence {
+  readonly list: ListRow | undefined;
+  readonly object: unknown;
+  readonly tombstone: unknown;
+}
+
+/** Returns what `findObject` does without the text, which may be long and is not needed to replace it. */
+export function findPresence(connection: Connection, { kind, parent }: ListKey, id: string): Presence {
+  const row = connection.get<
+    [list: number, clock: number, live: number, dead: number, horizon: number, isLive: 0 | 1, isDead: 0 | 1]
+  >(
+    `SELECT l.list, l.clock, l.live, l.dead, l.horizon,
+    EXISTS (SELECT 1 FROM objects o WHERE o.list = l.list AND o.id = ?),
+    EXISTS (SELECT 1 FROM tombstones t WHERE t.list = l.list AND t.id = ?)
+    FROM lists l WHERE l.kind = ? AND l.parent = ?`,
+    id,
+    id,
+    kind,
+    parent,
+  );
+  if (row === undefined) return nothing;
+  const [list, clock, live, dead, horizon, isLive, isDead] = row;
+  return {
+    list: { list, clock, live, dead, horizon },
+    object: isLive === 1 || undefined,
+    tombstone: isDead === 1 || undefined,
+  };
+}
+
 /** Stores a live object in place of what was found under its id. */
 export function putObject(
   connection: Connection,
   list: number,
   object: StoredObject,
-  found: Pick<Found, 'object' | 'tombstone'>,
+  found: Pick<Presence, 'object' | 'tombstone'>,
 ): void {
   if (found.object === undefined) insertObjects(connection, [{ list, object }]);
   else {

@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import { findList, listsAfter, type ListRow } from './lists.ts';
 import { selectPage } from './page.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from '../../base/steps.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;
@@ -26,7 +26,7 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query), query.maxBytes);
+    return runFromNow(joinPage(await this.listAll(list, query), query.maxBytes), 'normal');
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {

@@ -15,7 +15,7 @@ import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-wri
 import type { Connection } from './connection.ts';
 import { ListRows } from './list-rows.ts';
 import type { ListRow } from './lists.ts';
-import { findObject, insertObjects, putObject, removeObject, type Found } from './object-rows.ts';
+import { findObject, findPresence, insertObjects, putObject, removeObject, type Presence } from './object-rows.ts';
 import { selectPage } from './page.ts';
 import type { Changes } from './read-cache.ts';
 import { restoreEntries } from './restore.ts';
@@ -23,6 +23,8 @@ import { SqliteStorageReader } from './storage-reader.ts';
 
 /** Number of objects written or deleted without a pause. */
 const objectsPerStep = 100;
+/** Number of characters written without a pause. A longer text is written by itself. */
+const charsPerStep = 500_000;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
@@ -81,7 +83,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.access.run((connection) => {
       const found = isFresh
         ? { list: this.#rows.find(connection, list), object: undefined, tombstone: undefined }
-        : findObject(connection, list, id);
+        : findPresence(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
@@ -95,7 +97,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) =>
-      this.#put(connection, list, findObject(connection, list, id), id, text, lastModified),
+      this.#put(connection, list, findPresence(connection, list, id), id, text, lastModified),
     );
   }
 
@@ -183,12 +185,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
     const now = this.#clock.now();
     const stored: StoredObject[] = [];
-    for (let start = 0; start < objects.length; start += objectsPerStep) {
-      if (start > 0) yield;
+    while (stored.length < objects.length) {
+      if (stored.length > 0) yield;
       const state = this.#rows.find(connection, list) ?? unwritten;
-      const first = requireTimestamps(state, now, objects.length - start);
+      const first = requireTimestamps(state, now, objects.length - stored.length);
       const { list: number } = this.#rows.ensure(connection, list, first);
-      const step = objects.slice(start, start + objectsPerStep);
+      const step = takeStep(objects, stored.length);
       const rows = step.map(({ id, text }, index) => {
         return { list: number, object: new StoredObject(id, first + index, text) };
       });
@@ -203,7 +205,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   #put(
     connection: Connection,
     key: ListKey,
-    found: Found,
+    found: Presence,
     id: string,
     text: string,
     given: number | undefined,
@@ -254,4 +256,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     }
     return { deletions, more };
   }
+}
+
+/** Returns the objects, from a place on, that are written in one step. */
+function takeStep(objects: readonly NewObject[], start: number): readonly NewObject[] {
+  let chars = 0;
+  const step = objects.slice(start, start + objectsPerStep);
+  const end = step.findIndex(({ text }, index) => (chars += text.length) > charsPerStep && index > 0);
+  return end === -1 ? step : step.slice(0, end);
 }

@@ -2,6 +2,7 @@
 // hand, and answers as ids and plain values that read well in an assertion.
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { runAtOnce } from '../../../base/steps.ts';
 import type {
   Deletion,
   LockedState,
@@ -127,7 +128,7 @@ export class StorageProbe {
     const page = await this.reader.listAll(this.list, asked);
     // Twice, for what is read again may have been kept.
     for (let time = 0; time < 2; time++) {
-      assert.deepEqual(await this.reader.listText(this.list, asked), joinPage(page));
+      assert.deepEqual(await this.reader.listText(this.list, asked), runAtOnce(joinPage(page)));
     }
     return page;
   }
