@@ -3,7 +3,7 @@
 import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
-import type { IdRange } from '../../core/query/id-bounds.ts';
+import type { IdRange } from '../../core/query/id-range.ts';
 import { rangeAfter, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
@@ -81,7 +81,7 @@ function workOn(entry: StoredEntry, looksInside: boolean): number {
 }
 
 /**
- * Visits the entries of a stretch in order.
+ * Visits the entries of a range in order.
  *
  * @param looksInside whether attributes are looked at, which costs more
  * @param visit returns whether that is enough

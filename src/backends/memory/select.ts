@@ -6,15 +6,13 @@ import { fitPage } from '../../core/objects/joined.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
-import { idRangeOf } from '../../core/query/id-bounds.ts';
+import { idRangeOf } from '../../core/query/id-range.ts';
 import { namedIds } from '../../core/query/named-ids.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
+import { lastModifiedField, isIdField, isTimestampField } from '../../core/query/fields.ts';
 import { compareEntries, comparePositions, isAfter, positionOf } from '../../core/query/sort.ts';
 import {
   continueRange,
   everyTimestamp,
-  isIdField,
-  isTimestampField,
   splitTimestampRange,
   type TimestampRange,
 } from '../../core/query/timestamp-range.ts';
@@ -80,7 +78,7 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
   return best.finish();
 }
 
-/** The stretch of an index that has the entries in the order of the query; `undefined` when there is no such index. */
+/** The range of an index that has the entries in the order of the query; `undefined` when there is no such index. */
 function indexRangeOf({ filters, sort, after }: PageQuery, range: TimestampRange): IndexRange | undefined {
   const [first] = sort;
   if (first === undefined) return undefined;

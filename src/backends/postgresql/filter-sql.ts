@@ -1,10 +1,10 @@
 // Filters as SQL conditions with the meaning that the query evaluator gives them. Nothing is left to the evaluator, so
 // that lists are never loaded to be filtered.
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { Field, Filter } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches } from '../../core/query/evaluate.ts';
-import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { jsonbText } from './jsonb-text.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 

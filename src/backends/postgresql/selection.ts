@@ -1,13 +1,8 @@
 // What a query selects from one list, as SQL: for each table the rows `e` of the list, and the conditions on them.
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, Selection, SortKey } from '../../core/query/ast.ts';
-import {
-  everyTimestamp,
-  isIdField,
-  isTimestampField,
-  rangeAfter,
-  splitTimestampRange,
-} from '../../core/query/timestamp-range.ts';
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
+import { everyTimestamp, rangeAfter, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import { fieldSql, filterSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 

@@ -6,12 +6,8 @@ import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
 import { namedIds } from '../../core/query/named-ids.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
-import {
-  continueRange,
-  isTimestampField,
-  splitTimestampRange,
-  type TimestampRange,
-} from '../../core/query/timestamp-range.ts';
+import { isTimestampField } from '../../core/query/fields.ts';
+import { continueRange, splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Part } from './list-reads.ts';
 import type { ListView } from './list-view.ts';
 

@@ -75,14 +75,14 @@ function* recallText(
   query: PageQuery,
 ): Steps<PageText> {
   const row = recallList(connection, cache, list);
-  const stretch = cache === undefined || row === undefined ? undefined : timeRangeKey(query);
-  if (cache === undefined || row === undefined || stretch === undefined) {
+  const range = cache === undefined || row === undefined ? undefined : timeRangeKey(query);
+  if (cache === undefined || row === undefined || range === undefined) {
     return joinPage(yield* readPage(connection, row, query), query.maxBytes);
   }
-  const known = cache.page(list, stretch, row);
+  const known = cache.page(list, range, row);
   if (known !== undefined) return known;
   // A read that yields is begun anew without memory, so this line is reached in the snapshot of the row.
   const page = joinPage(yield* readPage(connection, row, query), query.maxBytes);
-  cache.keepPage(list, stretch, { row, page });
+  cache.keepPage(list, range, { row, page });
   return page;
 }

@@ -1,12 +1,12 @@
 // Single filters as SQL that SQLite evaluates itself. Operator, type and value are all parameters, so that there are
 // few different statements: the driver frees one only when it is collected as garbage, and filters are up to strangers.
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { Comparison, Field, Filter } from '../../core/query/ast.ts';
 import { compareValues } from '../../core/query/compare.ts';
 import { matchesFilter } from '../../core/query/evaluate.ts';
 import type { SqlValue } from './connection.ts';
 import { isPlainNumber } from './plain-numbers.ts';
-import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 
 /** A piece of SQL that is true or false, never NULL, and what its question marks stand for. */
 export interface Condition {

@@ -4,8 +4,8 @@ import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { fitPage, PageFill } from '../../core/objects/joined.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
-import { readEntryField } from '../../core/query/fields.ts';
-import { splitIdBounds, type IdBound } from '../../core/query/id-bounds.ts';
+import { readEntryField, isIdField, isTimestampField } from '../../core/query/fields.ts';
+import { splitIdBounds, type IdBound } from '../../core/query/id-range.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-terms.ts';
@@ -24,7 +24,7 @@ import {
   type Window,
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
-import { isIdField, isTimestampField, rangeAfter } from '../../core/query/timestamp-range.ts';
+import { rangeAfter } from '../../core/query/timestamp-range.ts';
 
 export interface SelectedPage {
   readonly entries: readonly StoredEntry[];

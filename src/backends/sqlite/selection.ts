@@ -1,4 +1,4 @@
-// What a query selects from one list, as SQL: the source rows (a stretch of timestamps, or a set of ids) and the
+// What a query selects from one list, as SQL: the source rows (a range of timestamps, or a set of ids) and the
 // conditions on them. Scans walk the source in windows, so that no statement runs for long.
 import type { Filter, Selection } from '../../core/query/ast.ts';
 import { namedIds } from '../../core/query/named-ids.ts';

@@ -6,6 +6,16 @@ import type { Field } from './ast.ts';
 export const idField: Field = { name: 'id', path: ['id'] };
 export const lastModifiedField: Field = { name: 'last_modified', path: ['last_modified'] };
 
+/** Whether the field is the id of the entry itself. */
+export function isIdField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'id';
+}
+
+/** Whether the field is the timestamp of the entry itself. */
+export function isTimestampField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'last_modified';
+}
+
 /** The field of a name as clients write it. Keys that hold dots themselves cannot be addressed. */
 export function parseField(name: string): Field {
   return { name, path: name.split('.') };

@@ -1,6 +1,6 @@
 // Filters that name ids: what passes them can be looked up instead of searched for.
+import { isIdField } from './fields.ts';
 import type { Filter } from './ast.ts';
-import { isIdField } from './timestamp-range.ts';
 
 /** The only ids that can pass the filters, when one of them names ids; `undefined` when none does. */
 export function namedIds(filters: readonly Filter[]): readonly string[] | undefined {

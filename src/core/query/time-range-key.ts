@@ -1,9 +1,10 @@
 // Names for parts of lists that many may ask for alike.
 import type { PageQuery } from './ast.ts';
-import { continueRange, isTimestampField, splitTimestampRange } from './timestamp-range.ts';
+import { isTimestampField } from './fields.ts';
+import { continueRange, splitTimestampRange } from './timestamp-range.ts';
 
 /**
- * A name for the stretch of a list in the order of time that a query asks for; another one for each other stretch.
+ * A name for the range of a list in the order of time that a query asks for; another one for each other range.
  *
  * @returns `undefined`: the query asks for something else
  */

@@ -1,6 +1,7 @@
 // Takes the bounds on `last_modified` out of a query, so that they become the bounds of an index search. What cannot be
 // said as a range of integers stays with the other filters.
-import type { Field, Filter, PagePosition, SortKey } from './ast.ts';
+import type { Filter, PagePosition, SortKey } from './ast.ts';
+import { isTimestampField } from './fields.ts';
 
 /** Both ends inclusive; empty when `low` is above `high`. */
 export interface TimestampRange {
@@ -10,16 +11,6 @@ export interface TimestampRange {
 
 /** All timestamps there can be. */
 export const everyTimestamp: TimestampRange = { low: 0, high: Number.MAX_SAFE_INTEGER };
-
-/** Whether the field is the timestamp of the entry itself. */
-export function isTimestampField({ path }: Field): boolean {
-  return path.length === 1 && path[0] === 'last_modified';
-}
-
-/** Whether the field is the id of the entry itself. */
-export function isIdField({ path }: Field): boolean {
-  return path.length === 1 && path[0] === 'id';
-}
 
 /** The range that the filters allow, and the filters which it does not stand for. */
 export function splitTimestampRange(filters: readonly Filter[]): {

@@ -1,7 +1,7 @@
 // Takes the bounds on ids out of a query, so that they become the ends of a search in the order of ids.
+import { isIdField } from './fields.ts';
 import type { Filter } from './ast.ts';
 import { compareText } from './compare.ts';
-import { isIdField } from './timestamp-range.ts';
 
 /** A comparison of the id with a text. */
 export interface IdBound {
