@@ -88,9 +88,9 @@ export const mutants = [
   },
   {
     name: 'asking for an id shows what is not shared',
-    file: 'src/backends/sqlite/selection.ts',
-    find: 'selection.ids ?? namedIds(rest)',
-    replace: 'namedIds(rest) ?? selection.ids',
+    file: 'src/core/query/plan-page.ts',
+    find: 'wanted.filter((id) => named.has(id))',
+    replace: '[...named]',
     backend: 'sqlite',
   },
 

@@ -4,9 +4,8 @@ import type { StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
 import { idField, lastModifiedField } from '../core/query/fields.ts';
-import { positionOf } from '../core/query/sort.ts';
+import { newestFirst, positionOf } from '../core/query/sort.ts';
 
-export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];

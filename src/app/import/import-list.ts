@@ -2,8 +2,7 @@
 // over both sides in the order of timestamps; a comparison writes nothing.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { SortKey } from '../../core/query/ast.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../copy/walk.ts';
@@ -46,8 +45,6 @@ export async function importList(work: ListWork): Promise<ListReport> {
 export function compareList(work: ListWork): Promise<ListReport> {
   return walk(work, { writes: false, since: undefined });
 }
-
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 
 /**
  * Everything up to the clock of the target has been imported, because entries are written in the order of timestamps and

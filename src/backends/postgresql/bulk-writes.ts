@@ -2,8 +2,9 @@
 // two of these do not wait for each other.
 import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Selection, SortKey } from '../../core/query/ast.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
+import type { Selection } from '../../core/query/ast.ts';
+import { planPage } from '../../core/query/plan-page.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
@@ -143,8 +144,6 @@ async function purgeList(
   return purged;
 }
 
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
-
 /** Keeps the newest of the selected live objects; the others go without tombstones. */
 export async function trimList(
   access: UnitAccess,
@@ -154,7 +153,8 @@ export async function trimList(
 ): Promise<number> {
   const context = { parameters: new Parameters(), dialect: await access.dialect() };
   const isList = listCondition(context, key);
-  const [objects] = selectSources(context, joinedList, selection, false, { sort: newestFirst });
+  const plan = planPage({ ...selection, includeDeleted: false, sort: newestFirst, limit: maxObjects });
+  const [objects] = selectSources(context, { ...joinedList, clock: undefined }, plan);
   const text = `DELETE FROM coffer_objects o USING (
       SELECT k.parent, k.list, k.id FROM coffer_lists l
       CROSS JOIN LATERAL (

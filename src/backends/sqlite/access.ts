@@ -7,22 +7,20 @@ import { runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
 
 export interface Access {
-  /** Runs one operation without interruption. */
-  run<T>(operation: (connection: Connection) => T): Promise<T>;
-  /** Runs a read in one snapshot, with pauses when it yields. */
-  read<T>(read: (connection: Connection) => Steps<T>): Promise<T>;
+  /** Runs one operation without interruption, with the cache of committed state where it applies. */
+  run<T>(operation: (connection: Connection, cache?: ReadCache) => T | Promise<T>): Promise<T>;
+  /** Runs a read in one snapshot, with pauses when it yields; a read that has yielded runs without the cache. */
+  read<T>(read: (connection: Connection, cache?: ReadCache) => Steps<T>): Promise<T>;
 }
 
-/** The same, with what is remembered of committed state. */
+/** Access to committed state, which always has a cache. */
 export interface CommittedAccess extends Access {
   run<T>(operation: (connection: Connection, cache: ReadCache) => T | Promise<T>): Promise<T>;
-  /** Without memory once it has yielded. */
-  read<T>(read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>): Promise<T>;
 }
 
-/** The same, inside a unit of work. */
+/** Access inside a unit of work. */
 export interface UnitAccess extends Access {
-  /** Notes here what it is going to change. */
+  /** Objects, lists and entries that the unit is going to change. */
   readonly changes: Changes;
 }
 

@@ -3,6 +3,7 @@
 import type { PurgeOptions } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection } from '../../core/query/ast.ts';
+import { planSelection } from '../../core/query/plan-page.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { detachContents, findList, raiseHorizon, updateList, type ListRow } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
@@ -110,7 +111,7 @@ function* selectExcess(
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly Excess[]> {
-  const compiled = compileSelection(row, selection, false);
+  const compiled = compileSelection(row, planSelection({ ...selection, includeDeleted: false }));
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: Excess[] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {

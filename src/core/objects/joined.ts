@@ -1,6 +1,6 @@
 // The entries of a page as one text, as clients see them: most lists are asked for again and again, and what is joined once
 // can be kept.
-import { formatEntries, isTombstone, type StoredEntry } from './stored.ts';
+import { charsOf, formatEntries, isTombstone, type StoredEntry } from './stored.ts';
 
 /** Entries in their order, as clients see them. */
 export interface JoinedEntries {
@@ -31,6 +31,14 @@ export function joinPage<T extends { readonly entries: readonly StoredEntry[]; r
   };
 }
 
+/** Returns the page of entries read for it, one more than its limit when there are more. */
+export function cutPage<T extends StoredEntry>(
+  found: readonly T[],
+  { limit, maxBytes }: { readonly limit: number; readonly maxBytes?: number | undefined },
+): { readonly entries: readonly T[]; readonly more: boolean } {
+  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
+}
+
 /** The page, ending before the entry with which its texts would have more bytes than allowed, but never before the first. */
 export function fitPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
   page: T,
@@ -40,7 +48,7 @@ export function fitPage<T extends { readonly entries: readonly StoredEntry[]; re
   const { entries } = page;
   // Looking at the bytes of a text costs more than looking at its length, and hardly any page needs it.
   let chars = 0;
-  for (const entry of entries) if (!isTombstone(entry)) chars += entry.text.length;
+  for (const entry of entries) chars += charsOf(entry);
   if (chars * mostBytesOfChar <= maxBytes) return page;
   let bytes = 0;
   const tooFar = entries.findIndex((entry, index) => {
@@ -70,6 +78,6 @@ export class PageFill {
 
   add(entry: StoredEntry): void {
     this.#entries++;
-    if (!isTombstone(entry)) this.#chars += entry.text.length;
+    this.#chars += charsOf(entry);
   }
 }

@@ -28,9 +28,11 @@ export type Filter =
   /** The stored array contains all (`contains`) or at least one (`contains_any`) of the values. */
   | { readonly field: Field; readonly operator: 'contains' | 'contains_any'; readonly values: readonly JsonValue[] };
 
+export type Direction = 'ascending' | 'descending';
+
 export interface SortKey {
   readonly field: Field;
-  readonly direction: 'ascending' | 'descending';
+  readonly direction: Direction;
 }
 
 /** The values of the sort keys at the last object of a page, one for each key; `undefined` where it had none. */

@@ -16,6 +16,11 @@ export function isTimestampField({ path }: Field): boolean {
   return path.length === 1 && path[0] === 'last_modified';
 }
 
+/** Whether the field is the id or the timestamp, of which no two entries of a list have the same. */
+export function isUniqueField(field: Field): boolean {
+  return isIdField(field) || isTimestampField(field);
+}
+
 /** The field of a name as clients write it. Keys that hold dots themselves cannot be addressed. */
 export function parseField(name: string): Field {
   return { name, path: name.split('.') };

@@ -1,57 +1,33 @@
-// Takes the bounds on ids out of a query, so that they become the ends of a search in the order of ids.
-import { isIdField } from './fields.ts';
+// Ranges of ids: comparisons of the id with a text become the ends of a read in the order of ids.
 import type { Filter } from './ast.ts';
 import { compareText } from './compare.ts';
+import { isIdField } from './fields.ts';
 
-/** A comparison of the id with a text. */
-export interface IdBound {
-  readonly operator: 'gt' | 'min' | 'lt' | 'max';
-  readonly id: string;
-}
+/** A filter that compares the id with a text. */
+export type IdBound = Filter & { readonly operator: 'gt' | 'min' | 'lt' | 'max'; readonly value: string };
 
-/** Both ends may or may not belong to it. */
+/** An end that is absent is open. */
 export interface IdRange {
-  readonly low: string | undefined;
-  readonly high: string | undefined;
+  readonly low?: IdBound;
+  readonly high?: IdBound;
 }
 
-/** The bounds among the filters, and the filters which they do not stand for. */
-export function splitIdBounds(filters: readonly Filter[]): {
-  readonly bounds: readonly IdBound[];
-  readonly rest: readonly Filter[];
-} {
-  const bounds: IdBound[] = [];
-  const rest: Filter[] = [];
-  for (const filter of filters) {
-    const bound = isIdField(filter.field) ? boundOf(filter) : undefined;
-    if (bound === undefined) rest.push(filter);
-    else bounds.push(bound);
-  }
-  return { bounds, rest };
+/** Whether the filter bounds the id. Half of a surrogate pair is no bound: no id has one, and some databases refuse it. */
+export function isIdBound(filter: Filter): filter is IdBound {
+  return (
+    isIdField(filter.field) &&
+    ['gt', 'min', 'lt', 'max'].includes(filter.operator) &&
+    'value' in filter &&
+    typeof filter.value === 'string' &&
+    filter.value.isWellFormed()
+  );
 }
 
-function boundOf(filter: Filter): IdBound | undefined {
-  switch (filter.operator) {
-    case 'gt':
-    case 'min':
-    case 'lt':
-    case 'max':
-      // No id has half of a surrogate pair, and not every database could be asked for one.
-      return typeof filter.value === 'string' && filter.value.isWellFormed()
-        ? { operator: filter.operator, id: filter.value }
-        : undefined;
-    default:
-      return undefined;
-  }
-}
-
-/** Where everything that the filters allow lies, and perhaps its neighbours. */
-export function idRangeOf(filters: readonly Filter[]): IdRange {
-  let low: string | undefined;
-  let high: string | undefined;
-  for (const { operator, id } of splitIdBounds(filters).bounds) {
-    if (operator === 'gt' || operator === 'min') low = low === undefined || compareText(id, low) > 0 ? id : low;
-    else high = high === undefined || compareText(id, high) < 0 ? id : high;
-  }
-  return { low, high };
+/** Returns the part of the range within the bound. */
+export function narrowIds(range: IdRange, bound: IdBound): IdRange {
+  const end = bound.operator === 'gt' || bound.operator === 'min' ? 'low' : 'high';
+  const known = range[end];
+  const difference = known === undefined ? 1 : compareText(bound.value, known.value) * (end === 'low' ? 1 : -1);
+  const excludesValue = bound.operator === 'gt' || bound.operator === 'lt';
+  return difference > 0 || (difference === 0 && excludesValue) ? { ...range, [end]: bound } : range;
 }

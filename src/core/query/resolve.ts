@@ -6,6 +6,7 @@ import { parseFilter } from './filter-parameter.ts';
 import { parseToken, type PageToken } from './page-token.ts';
 import type { ListParameters } from './parameters.ts';
 import { parseFields, type Projection } from './project.ts';
+import { newestFirst } from './sort.ts';
 
 /** What distinguishes a list from that of a schema-less kind; every member has the default for those. */
 export interface ListTraits {
@@ -55,7 +56,6 @@ export interface ListQuery extends PageQuery {
 
 const defaultMaxFilters = 100;
 const defaultMaxSortKeys = 20;
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 const storedUniqueFields: readonly string[] = ['last_modified', 'id'];
 const storedTextFields: readonly string[] = ['id'];
 

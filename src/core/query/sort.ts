@@ -5,8 +5,10 @@ import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
 import { compareText, compareValues } from './compare.ts';
-import { readEntryField, readField } from './fields.ts';
+import { isIdField, isTimestampField, lastModifiedField, readEntryField, readField } from './fields.ts';
 import { matchesValue } from './evaluate.ts';
+
+export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 
 /** Orders positions of one sort; missing values come last ascending and first descending. */
 export function comparePositions(a: PagePosition, b: PagePosition, sort: readonly SortKey[]): number {
@@ -34,10 +36,10 @@ export function compareEntries(sort: readonly SortKey[]): (a: StoredEntry, b: St
 function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number {
   const { field } = key;
   const sign = inDirection(key, 1);
-  if (field.path.length === 1 && field.path[0] === 'last_modified') {
+  if (isTimestampField(field)) {
     return (a, b) => sign * (a.lastModified - b.lastModified);
   }
-  if (field.path.length === 1 && field.path[0] === 'id') return (a, b) => sign * compareText(a.id, b.id);
+  if (isIdField(field)) return (a, b) => sign * compareText(a.id, b.id);
   return (a, b) => sign * compareValues(readEntryField(a, field), readEntryField(b, field));
 }
 

@@ -5,12 +5,13 @@ import type { JoinedEntries } from '../../core/objects/joined.ts';
 import { entryInSteps, entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Field, PagePosition, PageQuery } from '../../core/query/ast.ts';
+import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
+import { planPage, planSelection } from '../../core/query/plan-page.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
-import { isIdField, isTimestampField } from '../../core/query/fields.ts';
-import { everyTimestamp, splitTimestampRange } from '../../core/query/timestamp-range.ts';
+import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
+import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import { positionInSteps, positionOf } from '../../core/query/sort.ts';
 import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
@@ -110,12 +111,9 @@ function planAhead(scope: Scope): Ahead | undefined {
   if (parameters.issues.length > 0) return undefined;
   const query = findListQuery(scope, parameters);
   if (query === undefined) return undefined;
-  const isQuick = query.filters.every(({ field }) => isByIndex(field)) && isByIndex(query.sort[0]!.field);
+  const { by, residual } = planPage(query);
+  const isQuick = by !== 'scan' && residual.every(({ field }) => isUniqueField(field));
   return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
-}
-
-function isByIndex(field: Field): boolean {
-  return isIdField(field) || isTimestampField(field);
 }
 
 function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
@@ -213,7 +211,8 @@ function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: Pag
   const { context, kind, list } = scope;
   const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && kind.declaration.present === undefined;
-  const isPlain = isAsStored && sort.every(({ field }) => isByIndex(field)) && !context.unit.hears(kind.name, 'read');
+  const isPlain =
+    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hears(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
@@ -246,7 +245,7 @@ async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
   if (context.unit.isRemote || filters.length === 0) return undefined;
-  const { low } = splitTimestampRange(filters).range;
+  const { low } = planSelection({ filters }).range;
   if (low <= everyTimestamp.low) return undefined;
   const timestamp = await context.unit.reader.storage.resourceTimestamp(list);
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
