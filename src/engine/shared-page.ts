@@ -1,7 +1,7 @@
 // A page of a list for somebody who may see many of its objects one by one: the list is walked in its own order, and
 // each object asked for its entries, so that a page costs a page, however many objects are shared.
 import type { Page } from '../contracts/storage.ts';
-import { fitPage, PageFill } from '../core/objects/joined.ts';
+import { cutPage, PageFill } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';
@@ -68,8 +68,7 @@ export async function readSharedPage(
   // All parts are of one moment then, and nothing was changed and shared only after it had been read: who shares an
   // object changes its timestamp.
   if ((await reader.storage.resourceTimestamp(list)) !== timestamp) return undefined;
-  const page = { timestamp, horizon, entries: found.slice(0, query.limit), more: found.length > query.limit };
-  return fitPage(page, query.maxBytes);
+  return { timestamp, horizon, ...cutPage(found, query) };
 }
 
 /** How many entries hold what is missing, going by those seen so far, and a few more. */

@@ -1,7 +1,7 @@
 // Walking over a list from one end to the other, for code that looks at everything: a page at a time, so that no more than
 // one page is held, however long the list is.
 import type { StorageReader } from '../contracts/storage.ts';
-import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
+import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
 import { idField, lastModifiedField } from '../core/query/fields.ts';
 import { newestFirst, positionOf } from '../core/query/sort.ts';
@@ -39,7 +39,7 @@ export async function* walk(
 
 /** Each page is a search of its own, so few large ones cost less than many small ones. */
 function nextLimit(entries: readonly StoredEntry[]): number {
-  const chars = entries.reduce((sum, entry) => sum + (isTombstone(entry) ? 0 : entry.text.length), 0);
+  const chars = entries.reduce((sum, entry) => sum + charsOf(entry), 0);
   const fitting = Math.floor(pageBytes / Math.max(1, chars / entries.length));
   return Math.min(largestPage, Math.max(smallestPage, fitting));
 }

@@ -1,7 +1,7 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Long reads are divided into steps.
 import { FirstOf } from '../../base/first-of.ts';
 import type { Steps } from '../../base/steps.ts';
-import { cutPage } from '../../core/objects/joined.ts';
+import { cutPage, type EntryPage } from '../../core/objects/joined.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
 import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
@@ -9,18 +9,13 @@ import { compareEntries, comparePositions, isAfter, newestFirst, positionOf } fr
 import type { ListContents } from './list-table.ts';
 import { bothIndexes, liveIndexes, lookUp, scan, type Indexes } from './scan.ts';
 
-export interface Selected<T extends StoredEntry> {
-  readonly entries: readonly T[];
-  readonly more: boolean;
-}
-
 /** Returns one page of a list. */
-export function* selectPage(contents: ListContents, plan: PagePlan): Steps<Selected<StoredEntry>> {
+export function* selectPage(contents: ListContents, plan: PagePlan): Steps<EntryPage> {
   return cutPage(yield* collect<StoredEntry>(indexesOf(contents, plan), plan), plan);
 }
 
 /** Returns one page of the live objects of a list, even when the query includes tombstones. */
-export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<Selected<StoredObject>> {
+export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<EntryPage<StoredObject>> {
   const plan = planPage(query);
   return cutPage(yield* collect(liveIndexes(contents), plan), plan);
 }

@@ -133,12 +133,6 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 
-/** How much a list holds. */
-const stateScript = script(`
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
-`);
-
 /** The ids of whatever has one of some timestamps. */
 const idsAtScript = script(`
 local ids = {}
@@ -213,12 +207,6 @@ export class ListReads {
     return { ...stateOf(reply), total: Number(reply[3]) };
   }
 
-  /** The numbers of live objects and of tombstones. */
-  async counts(list: ListKey): Promise<ListCounts> {
-    const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
-    return countsOf(reply);
-  }
-
   /** The ids of the objects and tombstones that have one of the timestamps. */
   async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
     const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
@@ -243,11 +231,7 @@ function headOf(reply: Reply, ids: readonly string[]): ListHead {
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });
-  return { ...countsOf(reply), entries };
-}
-
-function countsOf(reply: Reply): ListCounts {
-  return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]) };
+  return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]), entries };
 }
 
 function stateOf([clock, version, horizon]: Reply): ListState {

@@ -1,18 +1,13 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Pages in the order of timestamps fetch only
 // their own entries. Other reads fetch all candidates, piece by piece.
 import { FirstOf } from '../../base/first-of.ts';
-import { cutPage, PageFill } from '../../core/objects/joined.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/joined.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWanted, planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { Part } from './list-reads.ts';
 import type { ListView } from './list-view.ts';
-
-export interface Selected {
-  readonly entries: readonly StoredEntry[];
-  readonly more: boolean;
-}
 
 /** Maximum number of entries that one script returns when all of them are known to be wanted. */
 const maxWantedPiece = 10_001;
@@ -22,7 +17,7 @@ const maxWantedPiece = 10_001;
  *
  * @param piece number of entries fetched at once when the entries have to be filtered or sorted
  */
-export async function selectPage(view: ListView, part: Part, query: PageQuery, piece: number): Promise<Selected> {
+export async function selectPage(view: ListView, part: Part, query: PageQuery, piece: number): Promise<EntryPage> {
   // Redis keeps ids in a hash, which has no order.
   const plan = planPage(query, 'never');
   const { sort, after, maxBytes } = plan;

@@ -54,13 +54,9 @@ export class RedisStorageReader implements StorageReader {
     for (const kind of await this.registeredKinds()) {
       let [objects, tombstones] = [0, 0];
       await this.#eachParent(kind, async (parent) => {
-        const list = { kind, parent };
-        const [live, all] = await Promise.all([
-          this.countAll(list, { filters: [] }),
-          this.countAll(list, { filters: [], includeDeleted: true }),
-        ]);
-        objects += live;
-        tombstones += Math.max(0, all - live);
+        const state = await this.stateOf({ kind, parent });
+        objects += state?.live ?? 0;
+        tombstones += state?.dead ?? 0;
       });
       counts.set(kind, { objects, tombstones });
     }
@@ -107,7 +103,7 @@ export class RedisStorageReader implements StorageReader {
 
   /** `undefined` when the list has no clock. */
   protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.counts({ kind, parent });
+    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.head({ kind, parent }, []);
     return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
   }
 

@@ -1,7 +1,7 @@
 // Finds one page of a list as planned. An index delivers pages sorted by timestamp or id. For any other order the sort
 // keys of all candidates are compared, and only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
-import { cutPage, PageFill } from '../../core/objects/joined.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/joined.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Direction, Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { isIdField, isTimestampField, readEntryField } from '../../core/query/fields.ts';
@@ -26,11 +26,6 @@ import {
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
 
-export interface SelectedPage {
-  readonly entries: readonly StoredEntry[];
-  readonly more: boolean;
-}
-
 /** Maximum number of sort keys that SQLite extracts; with more, the whole object is read. */
 const maxPaths = 3;
 
@@ -43,7 +38,7 @@ export function selectPage(
   list: ListRow,
   query: PageQuery,
   includeDeleted: boolean,
-): Steps<SelectedPage> {
+): Steps<EntryPage> {
   return selectPlanned(connection, list, planQuery({ ...query, includeDeleted }));
 }
 
@@ -53,7 +48,7 @@ export function planQuery(query: PageQuery): PagePlan {
 }
 
 /** Returns the page that was planned by `planQuery`. */
-export function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<SelectedPage> {
+export function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<EntryPage> {
   const selection = compileSelection(list, plan);
   if (selection.tables.length === 0) return { entries: [], more: false };
   switch (plan.by) {

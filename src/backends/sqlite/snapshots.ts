@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
+import { TaskLimit } from '../../base/task-limit.ts';
 
 /** Long reads that go on at the same time; more wait for their turn. */
 const maxLongReads = 3;
@@ -34,9 +35,7 @@ export class Snapshots {
   /** That of the writer: another one when anybody else has committed. All that it counts is in the snapshot of `#seen`. */
   #foreign: number | undefined;
   readonly #free: Connection[] = [];
-  /** Long reads that wait until one of the others has ended. */
-  readonly #waiting: (() => void)[] = [];
-  #longConnections = 0;
+  readonly #longLimit = new TaskLimit({ atOnce: maxLongReads, waiting: Infinity });
   #longReads = 0;
   /** Those of them that keep a snapshot. */
   #longSnapshots = 0;
@@ -218,14 +217,17 @@ export class Snapshots {
   async #readLong<T>(backend: BackendName, read: (connection: Connection) => Steps<T>): Promise<T> {
     this.#longReads++;
     try {
-      const connection = await this.#take(backend);
-      try {
-        while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
-        if (this.#failure !== undefined) throw this.#failure;
-        return await this.#inSnapshot(backend, connection, read);
-      } finally {
-        this.#giveBack(connection);
-      }
+      return await this.#longLimit.run(async () => {
+        const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
+        try {
+          while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
+          if (this.#failure !== undefined) throw this.#failure;
+          return await this.#inSnapshot(backend, connection, read);
+        } finally {
+          if (connection.inTransaction) closeQuietly(connection);
+          else this.#free.push(connection);
+        }
+      });
     } finally {
       this.#longReads--;
       if (this.#longReads === 0) this.#idle?.();
@@ -252,29 +254,6 @@ export class Snapshots {
     return new Promise((resolve) => {
       this.#held.push(resolve);
     });
-  }
-
-  async #take(backend: BackendName): Promise<Connection> {
-    for (;;) {
-      const free = this.#free.pop();
-      if (free !== undefined) return free;
-      if (this.#longConnections < maxLongReads) {
-        const connection = this.#guard(backend, this.#open);
-        this.#longConnections++;
-        return connection;
-      }
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-  }
-
-  #giveBack(connection: Connection): void {
-    if (connection.inTransaction) {
-      this.#longConnections--;
-      closeQuietly(connection);
-    } else this.#free.push(connection);
-    this.#waiting.shift()?.();
   }
 }
 

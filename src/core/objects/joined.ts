@@ -2,21 +2,27 @@
 // can be kept.
 import { charsOf, formatEntries, isTombstone, type StoredEntry } from './stored.ts';
 
+/** The entries of a page in their order. */
+export interface EntryPage<T extends StoredEntry = StoredEntry> {
+  readonly entries: readonly T[];
+  /** Whether more entries follow the last one. */
+  readonly more: boolean;
+}
+
 /** Entries in their order, as clients see them. */
 export interface JoinedEntries {
   /** JSON of each, `id` and `last_modified` included, with commas between them. */
   readonly text: string;
   readonly count: number;
   readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
-  /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
 
-/** Where a query does not limit its page: longer texts are more than a process can hold. */
+/** Limit for queries without one, in bytes: a process cannot hold texts much longer than this. */
 const mostPageBytes = 100_000_000;
 
 /** A page with its entries joined; it ends early at so many bytes. */
-export function joinPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
+export function joinPage<T extends EntryPage>(
   { entries: all, more: follow, ...page }: T,
   maxBytes: number = mostPageBytes,
 ): Omit<T, 'entries' | 'more'> & JoinedEntries {
@@ -35,15 +41,12 @@ export function joinPage<T extends { readonly entries: readonly StoredEntry[]; r
 export function cutPage<T extends StoredEntry>(
   found: readonly T[],
   { limit, maxBytes }: { readonly limit: number; readonly maxBytes?: number | undefined },
-): { readonly entries: readonly T[]; readonly more: boolean } {
+): EntryPage<T> {
   return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
 }
 
 /** The page, ending before the entry with which its texts would have more bytes than allowed, but never before the first. */
-export function fitPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
-  page: T,
-  maxBytes: number | undefined,
-): T {
+export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefined): T {
   if (maxBytes === undefined) return page;
   const { entries } = page;
   // Looking at the bytes of a text costs more than looking at its length, and hardly any page needs it.

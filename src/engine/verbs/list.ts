@@ -2,7 +2,14 @@
 import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/joined.ts';
-import { entryInSteps, entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import {
+  charsOf,
+  entryInSteps,
+  entryValue,
+  formatEntries,
+  isTombstone,
+  type StoredEntry,
+} from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
@@ -262,7 +269,7 @@ function* formatPage(scope: Scope, entries: readonly StoredEntry[], { projection
   for (const entry of shown) {
     const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
     texts.push(yield* formatInSteps(project(value, projection)));
-    chars += isTombstone(entry) ? 0 : entry.text.length;
+    chars += charsOf(entry);
     if (chars < largeTextChars) continue;
     chars = 0;
     yield;
