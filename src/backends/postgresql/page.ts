@@ -9,8 +9,7 @@ import { isExact, type PagePlan, type SelectionPlan } from '../../core/query/pla
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
-import { joinedColumns } from './joined-page.ts';
-import { pageColumns, readListState } from './page-text.ts';
+import { joinedColumns, pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
@@ -21,7 +20,7 @@ export type PageShape = 'rows' | 'text' | 'joined';
 /**
  * Compiles a page, with one entry more than wanted when more follow. Columns of `rows`: clock, horizon, id, timestamp, text,
  * number of selected entries. A list without selected entries has one row without an id. Columns of the other shapes: clock,
- * horizon and those of `page-text.ts` or `joined-page.ts`.
+ * horizon and those of `page-text.ts`.
  */
 export function compilePage(dialect: Dialect, list: ListKey, plan: PagePlan, shape: PageShape): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };

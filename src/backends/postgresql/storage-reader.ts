@@ -7,8 +7,7 @@ import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '..
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
-import { readPageText } from './page-text.ts';
-import { readJoinedPage } from './joined-page.ts';
+import { readJoinedPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
 import { batchableQuery, type BatchValue } from './batchable-query.ts';
 import { StatementNames } from './statement-names.ts';

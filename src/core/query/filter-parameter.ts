@@ -5,8 +5,7 @@ import type { Issue } from '../errors.ts';
 import type { Field, Filter } from './ast.ts';
 import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
-import { parseTimestamp, timestampForm } from './parameters.ts';
-import { parseQueryValue } from './query-value.ts';
+import { issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
 import { suggestFilter } from './suggestions.ts';
 
 export interface FilterOptions {
@@ -32,7 +31,7 @@ export function parseFilter(name: string, value: string, options: FilterOptions)
     return readFilter(name, value, options);
   } catch (error) {
     if (!(error instanceof RefusedFilter)) throw error;
-    return { location: 'querystring', name, description: error.message };
+    return issueOf(name, error.message);
   }
 }
 

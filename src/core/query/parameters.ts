@@ -1,10 +1,8 @@
 // First look at a query string: the shape of every parameter, before anything is known of the list. Nothing here
 // throws, since these issues are reported together with those of headers and body.
-import { isStorableText } from '../../base/json.ts';
+import { isStorableText, JsonSyntaxError, parseJson, type JsonValue } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
-import { parseQueryValue } from './query-value.ts';
-import { reservedNames, type ReservedName } from './reserved-names.ts';
-import { suggestReserved } from './suggestions.ts';
+import { reservedNames, suggestReserved, type ReservedName } from './suggestions.ts';
 
 /** What a request asks of a list, as far as it can be told without knowing the list. */
 export interface ListParameters {
@@ -137,11 +135,26 @@ function parseText(text: string): string | undefined | Refused {
   return content === '' ? undefined : content;
 }
 
+/** The value written in a query string; `undefined` when it is JSON with text that no backend can keep. */
+export function parseQueryValue(text: string): JsonValue | undefined {
+  // Most values are plain words; finding that out by a syntax error costs many times more.
+  if (!mayBeJson.test(text)) return text;
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError && error.path !== undefined) return undefined;
+    if (error instanceof JsonSyntaxError) return text;
+    throw error;
+  }
+}
+
+const mayBeJson = /^[\s"[{\d-]|^(?:true|false|null)\s*$/;
+
 function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 
-function issueOf(name: string, description: string): Issue {
+export function issueOf(name: string | null, description: string): Issue {
   return { location: 'querystring', name, description };
 }
 

@@ -4,7 +4,7 @@ import type { Field, Filter, PageQuery, SortKey } from './ast.ts';
 import { lastModifiedField, parseField } from './fields.ts';
 import { parseFilter } from './filter-parameter.ts';
 import { parseToken, type PageToken } from './page-token.ts';
-import type { ListParameters } from './parameters.ts';
+import { issueOf, type ListParameters } from './parameters.ts';
 import { parseFields, type Projection } from './project.ts';
 import { newestFirst } from './sort.ts';
 
@@ -186,8 +186,4 @@ function isKnown(field: Field, { knownFields, hiddenFields, ignoreTimestamps }: 
 
 function isTimestamp(field: Field): boolean {
   return field.name === 'last_modified';
-}
-
-function issueOf(name: string | null, description: string): Issue {
-  return { location: 'querystring', name, description };
 }

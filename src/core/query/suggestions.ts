@@ -1,7 +1,10 @@
 // What a query parameter that does nothing useful was probably meant to be: operators and parameters as other services
 // spell them, and slips of the keyboard.
 import { findNearest } from '../../base/nearest.ts';
-import { reservedNames } from './reserved-names.ts';
+
+/** The parameters that mean something to lists; other names that start with `_` are ignored. */
+export const reservedNames = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
+export type ReservedName = (typeof reservedNames)[number];
 
 /** Longer names are no slips, and would cost time. */
 const maxNameChars = 60;
