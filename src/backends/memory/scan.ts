@@ -3,10 +3,11 @@
 import type { Steps } from '../../base/steps.ts';
 import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { Direction } from '../../core/query/ast.ts';
-import { compareText } from '../../core/query/compare.ts';
 import { matchesFilter } from '../../core/query/evaluate.ts';
+import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { IdRange } from '../../core/query/id-range.ts';
 import { continueIndex, isWanted, type IndexRange, type Lookup } from '../../core/query/plan-page.ts';
+import { compareEntries } from '../../core/query/sort.ts';
 import { isEveryTimestamp, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
@@ -44,11 +45,8 @@ export class Indexes<T extends StoredEntry> {
     const [first, second] = this.#parts;
     if (first === undefined) return [];
     if (second === undefined) return walk(first, indexRange);
-    const sign = indexRange.direction === 'descending' ? -1 : 1;
-    const compare =
-      indexRange.by === 'time'
-        ? (a: T, b: T) => sign * (a.lastModified - b.lastModified)
-        : (a: T, b: T) => sign * compareText(a.id, b.id);
+    const { by, direction } = indexRange;
+    const compare = compareEntries([{ field: by === 'time' ? lastModifiedField : idField, direction }]);
     return merge(walk(first, indexRange), walk(second, indexRange), compare);
   }
 }

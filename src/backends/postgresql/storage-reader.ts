@@ -1,6 +1,6 @@
 // The reading half of the storage contract. The same code reads committed state and inside a unit of work.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
+import { joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
@@ -134,8 +134,8 @@ export async function selectPage(
 ): Promise<Page> {
   const planned = planQuery(list, { ...query, includeDeleted });
   if (query.limit <= maxTextLimit) {
-    const page = readPageText(await askPage(access, planned, 'text'), query.limit);
-    if (page !== undefined) return fitPage(page, query.maxBytes);
+    const page = readPageText(await askPage(access, planned, 'text'), query);
+    if (page !== undefined) return page;
   }
   return selectRows(access, planned);
 }

@@ -1,39 +1,39 @@
-// Reads of one list, each a script and so a snapshot: clock, version and entries fit together. The version is a text that
-// every commit replaces, so two reads that found the same one have seen the same list.
+// Reads of one list. Each is a script and so a snapshot, in which clock, version and entries belong together. Every commit
+// replaces the version, so two reads with the same version have read the same state of the list.
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
-import { script } from './script.ts';
+import { script, type Script } from './script.ts';
 
-/** Which entries take part. */
+/** Live objects, tombstones, or both. */
 export type Part = 'live' | 'dead' | 'both';
 
-/** What the hash of a list says; what scripts answer begins with it. */
+/** The state of a list in its hash, with which every reply of a script begins. */
 export interface ListState {
   /** `undefined` when the list was never written. */
   readonly clock: number | undefined;
   /** `''` when the list was never written. */
   readonly version: string;
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
+  /** Highest timestamp of a deletion without a tombstone; 0 when every deletion has one. */
   readonly horizon: number;
 }
 
 export interface ListRange extends ListState {
-  /** In order, no more than asked for. */
+  /** The entries in order, at most the requested number. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries of the range may follow. */
   readonly more: boolean;
 }
 
-/** The same, and how much there is in the list. */
+/** The state of a list with the numbers of its objects and tombstones. */
 export interface ListCounts extends ListState {
   readonly liveCount: number;
   readonly deadCount: number;
 }
 
 export interface ListHead extends ListCounts {
-  /** For each id asked for; `undefined` when there is neither an object nor a tombstone. */
+  /** The object or tombstone of each requested id; `undefined` when the list has neither. */
   readonly entries: readonly (StoredEntry | undefined)[];
 }
 
@@ -79,10 +79,10 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], rows, #ids }
 `);
 
-/** A script stops reading texts beyond this, whatever they are read for, and is run again for the rest. */
+/** Length in bytes after which a script stops reading texts; it runs again for the rest. */
 export const mostReplyBytes = 8_000_000;
 
-/** What the head scripts have in common: what the hash says, the numbers of objects and of tombstones, and what there is of each id. */
+/** Part of the head scripts: reads the state, the numbers of objects and tombstones, and the entry of each id. */
 const readHead = `
 local function readHead(ids, first, most)
   local rows, bytes = {}, 0
@@ -104,8 +104,8 @@ return readHead(ARGV, 2, tonumber(ARGV[1]))
 `);
 
 /**
- * The head, unless another process holds the list. A process that has to wait is the next to get it. Arguments: mark of
- * the process, milliseconds to hold the list for (0: not at all) and to be the next for, ids.
+ * Reads the head unless another process has leased the list. A process that has to wait reserves the next lease. Arguments:
+ * mark of the process, milliseconds of the lease (0 means none) and of the reservation, ids.
  */
 const lockScript = script(`${readHead}
 local holder, next = redis.call('GET', KEYS[5]), redis.call('GET', KEYS[6])
@@ -120,9 +120,9 @@ end
 return readHead(ARGV, 4, math.huge)
 `);
 
-/** How long a process keeps others from a list at most, should it never come to the commit. */
+/** Duration of a lease, in milliseconds, for a process that never commits. */
 const leaseMs = 2000;
-/** How long a list stays reserved for the process that waits for it. */
+/** Duration of a reservation for a waiting process, in milliseconds. */
 const reservationMs = 50;
 
 const countScript = script(`
@@ -133,7 +133,7 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 
-/** The ids of whatever has one of some timestamps. */
+/** Reads the ids of all entries with one of the given timestamps. */
 const idsAtScript = script(`
 local ids = {}
 for n = 1, #ARGV do
@@ -161,7 +161,7 @@ export class ListReads {
     this.#keys = keys;
   }
 
-  /** The first entries in the range, by timestamp. */
+  /** Returns the first entries of the range, by timestamp. */
   async range(
     list: ListKey,
     part: Part,
@@ -169,7 +169,7 @@ export class ListReads {
     { isDescending, limit }: { readonly isDescending: boolean; readonly limit: number },
   ): Promise<ListRange> {
     const args = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit, mostReplyBytes];
-    const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
+    const reply = await this.#query(rangeScript, list, args);
     const rows = reply[3] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
@@ -178,17 +178,16 @@ export class ListReads {
   }
 
   /**
-   * The clock of a list, the number of its objects, and some of its entries: those of all ids, or of the first ones when
-   * their texts are long.
+   * Returns the state of a list, its counts, and the entries of the given ids; only of the first ids when their texts are
+   * long.
    */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
-    const args = [mostReplyBytes, ...ids];
-    const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;
+    const reply = await this.#query(headScript, list, [mostReplyBytes, ...ids]);
     const rows = reply[5] as readonly unknown[];
     return headOf(reply, ids.slice(0, rows.length / 3));
   }
 
-  /** The same, unless another process than the marked one holds the list; with `takes` this one holds it from now on. */
+  /** Returns the head unless a process other than the marked one has leased the list; `takes` leases it to the marked one. */
   async lock(list: ListKey, ids: readonly string[], mark: string, takes: boolean): Promise<ListHead | undefined> {
     const keys = [...this.#keys.list(list), ...this.#keys.lease(list)];
     const args = [mark, takes ? leaseMs : 0, reservationMs, ...ids];
@@ -196,24 +195,23 @@ export class ListReads {
     return reply === null ? undefined : headOf(reply, ids);
   }
 
-  /** How many entries have a timestamp in the range. */
+  /** Returns the number of entries with a timestamp in the range. */
   async count(
     list: ListKey,
     part: Part,
     { low, high }: TimestampRange,
   ): Promise<ListState & { readonly total: number }> {
-    const args = [part, formatBound(low), formatBound(high)];
-    const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
+    const reply = await this.#query(countScript, list, [part, formatBound(low), formatBound(high)]);
     return { ...stateOf(reply), total: Number(reply[3]) };
   }
 
-  /** The ids of the objects and tombstones that have one of the timestamps. */
+  /** Returns the ids of all objects and tombstones with one of the timestamps. */
   async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
-    const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
+    const reply = await this.#query(idsAtScript, list, timestamps);
     return { ...stateOf(reply), ids: reply[3] as readonly string[] };
   }
 
-  /** What the hash says. */
+  /** Returns the state of a list. */
   async state(list: ListKey): Promise<ListState> {
     return stateOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
@@ -221,6 +219,10 @@ export class ListReads {
   async clock(list: ListKey): Promise<number | undefined> {
     const clock = await this.#client.read('storage', 'HGET', this.#keys.meta(list), 'c');
     return clock === null ? undefined : Number(clock);
+  }
+
+  async #query(source: Script, list: ListKey, args: readonly (string | number)[]): Promise<Reply> {
+    return (await this.#client.query('storage', source, this.#keys.list(list), args)) as Reply;
   }
 }
 

@@ -1,14 +1,14 @@
-// One list as one reader sees it: the entries of the server, and over them the changes of the reader's unit of work when
-// there are any. All reads through one view belong to one version of the list.
+// A list as one reader sees it: the entries on the server, overlaid by the changes of the reader's unit of work. All reads
+// of one view belong to one version of the list.
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListDraft } from './list-draft.ts';
 import type { ListReads, ListState, Part } from './list-reads.ts';
 
-/** The list was written between two reads of a view, which has to start anew. */
+/** Thrown when the list was written between two reads of a view; the whole read has to start again. */
 export class ListChanged extends Error {}
 
-/** Most ids, or timestamps, asked for at once. */
+/** Maximum number of ids, or timestamps, in one request. */
 const idChunk = 1000;
 
 export class ListView {
@@ -19,8 +19,8 @@ export class ListView {
   #state: ListState | undefined;
 
   /**
-   * @param draft of the unit that reads; absent: committed state
-   * @param whenStale what to throw when the list of the server is not that of the draft, or the one read before, any more
+   * @param draft changes of the unit that reads; absent for committed state
+   * @param whenStale creates the error for a list whose version is no longer that of the draft, or of the first read
    */
   constructor(reads: ListReads, list: ListKey, draft?: ListDraft, whenStale: () => Error = () => new ListChanged()) {
     this.list = list;
@@ -29,12 +29,12 @@ export class ListView {
     this.#whenStale = whenStale;
   }
 
-  /** Clock and horizon of the version that was read. */
+  /** Returns clock and horizon of the version that was read. */
   async state(): Promise<Pick<ListState, 'clock' | 'horizon'>> {
     return this.#draft ?? this.#state ?? this.#reads.state(this.list);
   }
 
-  /** The entries of a range in order, in pieces of about the given size. */
+  /** Yields the entries of a range in order, in pieces of about the given size. */
   async *walk(
     part: Part,
     range: TimestampRange,
@@ -61,7 +61,7 @@ export class ListView {
     }
   }
 
-  /** The entries of some ids, those that exist. */
+  /** Returns the existing entries of the given ids. */
   async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
     const unknown = ids.filter((id) => this.#draft?.knows(id) !== true);
     const read = new Map<string, StoredEntry | undefined>();
@@ -78,7 +78,7 @@ export class ListView {
     return found.filter((entry) => entry !== undefined);
   }
 
-  /** The entries that have one of the timestamps. */
+  /** Returns the entries with one of the timestamps. */
   async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
     const all = [...timestamps];
     const ids = new Set<string>();
@@ -90,11 +90,11 @@ export class ListView {
       this.#verify(read);
       for (const id of read.ids) ids.add(id);
     }
-    // A draft may have given the entries of the server other timestamps.
+    // The draft may have changed the timestamps of entries on the server.
     return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
   }
 
-  /** How many entries have a timestamp in the range. */
+  /** Returns the number of entries with a timestamp in the range. */
   async countRange(part: Part, range: TimestampRange): Promise<number> {
     const draft = this.#draft;
     if (range.low > range.high) return 0;

@@ -1,5 +1,5 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
-// larger ones, in the end in a single piece, so that clock and entries always belong together.
+// larger pieces, in the end in a single one, so that clock and entries always belong together.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
@@ -11,7 +11,7 @@ import { ListChanged, ListView } from './list-view.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
-/** Entries fetched at once where many have to be looked at. */
+/** Number of entries fetched at once when they have to be filtered or sorted. */
 const firstPiece = 1000;
 const pieceGrowth = 4;
 
@@ -96,18 +96,18 @@ export class RedisStorageReader implements StorageReader {
     }
   }
 
-  /** The first lists after one, some of which may have no clock. */
+  /** Returns the first lists after the given one; some may have no clock. */
   protected keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     return listsAfter(this.#client, this.#keys, after, limit);
   }
 
-  /** `undefined` when the list has no clock. */
+  /** Returns the state of a list; `undefined` when it has no clock. */
   protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
     const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.head({ kind, parent }, []);
     return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
   }
 
-  /** Reads a list until all reads have seen one version of it. */
+  /** Repeats the work until all its reads belong to one version of the list. */
   protected async look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
     for (let piece = firstPiece; ; piece *= pieceGrowth) {
       try {
@@ -118,7 +118,7 @@ export class RedisStorageReader implements StorageReader {
     }
   }
 
-  /** The parents of all lists of a kind, or of every kind, that were ever written. */
+  /** Returns the parents of all lists of a kind that were ever written. */
   protected async registered(kind: string): Promise<readonly string[]> {
     const found = this.#keys.shards.map((shard) => this.#client.read('storage', 'ZRANGE', `${shard}k:${kind}`, 0, -1));
     return ((await Promise.all(found)) as string[][]).flat().map(unescapeTag);

@@ -1,4 +1,4 @@
-// How a backend reaches its tables: committed state through the snapshots, a unit of work through the writer.
+// Access of a backend to its tables: to committed state by snapshots, inside a unit of work by the writer.
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
@@ -24,7 +24,7 @@ export interface UnitAccess extends Access {
   readonly changes: Changes;
 }
 
-/** Access to committed state. */
+/** Returns access to committed state. */
 export function accessCommitted(snapshots: Snapshots, backend: BackendName): CommittedAccess {
   return {
     run: async (operation) => snapshots.run(backend, operation),
@@ -32,7 +32,7 @@ export function accessCommitted(snapshots: Snapshots, backend: BackendName): Com
   };
 }
 
-/** Access inside a unit of work. It holds the turn to write, so nobody changes anything between steps. */
+/** Returns access inside a unit of work. The unit is the only writer, so nothing changes between steps. */
 export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
   return {
     changes: unit.changes,

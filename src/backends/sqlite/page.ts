@@ -3,13 +3,13 @@
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/joined.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
-import type { Direction, Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField, readEntryField } from '../../core/query/fields.ts';
+import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
 import type { IdBound } from '../../core/query/id-range.ts';
 import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
-import { comparePositions } from '../../core/query/sort.ts';
+import { comparePositions, positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-terms.ts';
+import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
 import { FirstOf } from '../../base/first-of.ts';
 import type { ListRow } from './lists.ts';
 import {
@@ -17,6 +17,7 @@ import {
   fromWhere,
   mostRows,
   narrowSelection,
+  sqlOrder,
   walkFromBothEnds,
   walkWindows,
   windowRows,
@@ -155,7 +156,10 @@ function* selectByPosition(
         isLive ? [...keys.parameters, ...from.parameters] : from.parameters,
       );
       for (const [id, lastModified, object, ...values] of rows) {
-        const position = object === null ? keys.ofTombstone(id, lastModified) : keys.ofObject(id, lastModified, values);
+        const position =
+          object === null
+            ? positionOf({ id, lastModified, deleted: true }, sort)
+            : keys.positionOf(id, lastModified, values);
         if (after !== undefined && comparePositions(position, after, sort) <= 0) continue;
         first.add({ position, id, lastModified, object: object ?? undefined });
       }
@@ -178,20 +182,18 @@ function boundOf([first]: readonly SortKey[], position: PagePosition | undefined
 function compileKeys(sort: readonly SortKey[]): {
   readonly columns: readonly string[];
   readonly parameters: readonly SqlValue[];
-  ofObject(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
-  ofTombstone(id: string, lastModified: number): PagePosition;
+  positionOf(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
 } {
   const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
   const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
   // Limited, since each number of keys makes a statement of its own.
   const byPath = paths.length <= maxPaths && paths.every((path) => path !== undefined);
-  const positionAt = (entry: StoredEntry): PagePosition => sort.map(({ field }) => readEntryField(entry, field));
   return {
     // `->` returns the JSON text of the value, with all digits of a number.
     columns: byPath ? paths.map(() => 'e.data -> ?') : ['e.data'],
     parameters: byPath ? paths : [],
-    ofObject(id, lastModified, values) {
-      if (!byPath) return positionAt(new StoredObject(id, lastModified, values[0]!));
+    positionOf(id, lastModified, values) {
+      if (!byPath) return positionOf(new StoredObject(id, lastModified, values[0]!), sort);
       let next = 0;
       return sort.map(({ field }): JsonValue | undefined => {
         if (isTimestampField(field)) return lastModified;
@@ -201,7 +203,6 @@ function compileKeys(sort: readonly SortKey[]): {
         return typeof text === 'string' ? parseStoredJson(text) : undefined;
       });
     },
-    ofTombstone: (id, lastModified) => positionAt({ id, lastModified, deleted: true }),
   };
 }
 
@@ -277,8 +278,4 @@ function dataOf(table: TableName, inline: number | undefined): Condition {
   if (table === 'tombstones') return { sql: 'NULL', parameters: [] };
   if (inline === undefined) return { sql: 'e.data', parameters: [] };
   return { sql: 'CASE WHEN octet_length(e.data) <= ? THEN e.data ELSE e.object END', parameters: [inline] };
-}
-
-function sqlOrder(direction: Direction): string {
-  return direction === 'ascending' ? 'ASC' : 'DESC';
 }

@@ -4,8 +4,7 @@ import type { Direction, Filter } from '../../core/query/ast.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { liveCondition, tombstoneCondition } from './filter-sql.ts';
-import type { Condition } from './filter-terms.ts';
+import { liveCondition, tombstoneCondition, type Condition } from './filter-sql.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ListRow } from './lists.ts';
 import { isLong } from './schema.ts';
@@ -152,9 +151,8 @@ function findLong(
   direction: Direction,
 ): number | undefined {
   if (!tables.some(({ table }) => table === 'objects')) return undefined;
-  const order = direction === 'descending' ? 'DESC' : 'ASC';
   const sql = `SELECT e.last_modified FROM objects e WHERE e.list = ? AND ${isLong} AND e.last_modified BETWEEN ? AND ?
-    ORDER BY e.last_modified ${order} LIMIT 1`;
+    ORDER BY e.last_modified ${sqlOrder(direction)} LIMIT 1`;
   return connection.get<[number]>(sql, list, low, high)?.[0];
 }
 
@@ -222,12 +220,15 @@ function findEdge(
   direction: Direction,
   rows: number,
 ): number | undefined {
-  const order = direction === 'descending' ? 'DESC' : 'ASC';
   const edges = tables.flatMap(({ table }) => {
     const sql = `SELECT e.last_modified FROM ${table} e WHERE e.list = ? AND e.last_modified BETWEEN ? AND ?
-      ORDER BY e.last_modified ${order} LIMIT 1 OFFSET ?`;
+      ORDER BY e.last_modified ${sqlOrder(direction)} LIMIT 1 OFFSET ?`;
     return connection.get<[number]>(sql, list, low, high, rows - 1) ?? [];
   });
   if (edges.length === 0) return undefined;
   return direction === 'descending' ? Math.max(...edges) : Math.min(...edges);
+}
+
+export function sqlOrder(direction: Direction): string {
+  return direction === 'ascending' ? 'ASC' : 'DESC';
 }

@@ -101,7 +101,7 @@ function readObject(connection: Connection, list: ListKey, id: string): StoredOb
 
 const noLimit = Number.MAX_SAFE_INTEGER;
 
-/** Returns the live object, unless its text has more bytes. */
+/** Returns the live object, or `'long'` when its text has more bytes. */
 function readShortObject(
   connection: Connection,
   { kind, parent }: ListKey,

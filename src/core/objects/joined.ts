@@ -1,5 +1,4 @@
-// The entries of a page as one text, as clients see them: most lists are asked for again and again, and what is joined once
-// can be kept.
+// The entries of a page as one response text. Most pages are requested many times, and the joined text can be cached.
 import { charsOf, formatEntries, isTombstone, type StoredEntry } from './stored.ts';
 
 /** The entries of a page in their order. */
@@ -9,9 +8,9 @@ export interface EntryPage<T extends StoredEntry = StoredEntry> {
   readonly more: boolean;
 }
 
-/** Entries in their order, as clients see them. */
+/** The entries of a page as response text. */
 export interface JoinedEntries {
-  /** JSON of each, `id` and `last_modified` included, with commas between them. */
+  /** JSON of each entry, including `id` and `last_modified`, separated by commas. */
   readonly text: string;
   readonly count: number;
   readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
@@ -21,7 +20,7 @@ export interface JoinedEntries {
 /** Limit for queries without one, in bytes: a process cannot hold texts much longer than this. */
 const mostPageBytes = 100_000_000;
 
-/** A page with its entries joined; it ends early at so many bytes. */
+/** Joins the entries of a page, which ends early at the given length in bytes. */
 export function joinPage<T extends EntryPage>(
   { entries: all, more: follow, ...page }: T,
   maxBytes: number = mostPageBytes,
@@ -45,11 +44,11 @@ export function cutPage<T extends StoredEntry>(
   return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
 }
 
-/** The page, ending before the entry with which its texts would have more bytes than allowed, but never before the first. */
+/** Returns the page, ending before the entry whose text would exceed the maximum length, but with at least one entry. */
 export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefined): T {
   if (maxBytes === undefined) return page;
   const { entries } = page;
-  // Looking at the bytes of a text costs more than looking at its length, and hardly any page needs it.
+  // Counting the bytes of a text takes longer than reading its length, and hardly any page needs it.
   let chars = 0;
   for (const entry of entries) chars += charsOf(entry);
   if (chars * mostBytesOfChar <= maxBytes) return page;
@@ -61,10 +60,10 @@ export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefin
   return tooFar === -1 ? page : { ...page, entries: entries.slice(0, tooFar), more: true };
 }
 
-/** In UTF-8, of a UTF-16 code unit. */
+/** Maximum number of bytes in UTF-8 of a UTF-16 code unit. */
 export const mostBytesOfChar = 3;
 
-/** Follows how much of a page has been read, so that reading stops soon after the page is full. */
+/** Counts the text of a page while it is read, so that reading stops soon after the page is full. */
 export class PageFill {
   readonly #maxBytes: number;
   #chars = 0;
@@ -74,7 +73,7 @@ export class PageFill {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether an entry more would not be on the page. Texts have at least as many bytes as characters. */
+  /** Whether no further entry fits on the page. Texts have at least as many bytes as characters. */
   get isFull(): boolean {
     return this.#chars > this.#maxBytes && this.#entries > 1;
   }

@@ -1,4 +1,4 @@
-// How a field of a query is found in an object: dots descend into objects, and only own members count.
+// Finds the field of a query in an object: dots descend into objects, and only own members count.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { Field } from './ast.ts';
@@ -21,12 +21,12 @@ export function isUniqueField(field: Field): boolean {
   return isIdField(field) || isTimestampField(field);
 }
 
-/** The field of a name as clients write it. Keys that hold dots themselves cannot be addressed. */
+/** Returns the field of a name as clients write it. Keys that contain dots cannot be addressed. */
 export function parseField(name: string): Field {
   return { name, path: name.split('.') };
 }
 
-/** The value of the field; `undefined` when it, or an object on the way to it, is missing. */
+/** Returns the value of the field; `undefined` when it, or an object on the path to it, is missing. */
 export function readField(value: JsonObject, field: Field): JsonValue | undefined {
   let current: JsonValue | undefined = value;
   for (const key of field.path) {
@@ -36,7 +36,7 @@ export function readField(value: JsonObject, field: Field): JsonValue | undefine
   return current;
 }
 
-/** `readField` on the entry as clients see it, without building that object. */
+/** Returns the value of a field of the entry as clients see it, without building that object. */
 export function readEntryField(entry: StoredEntry, field: Field): JsonValue | undefined {
   const { path } = field;
   const first = path[0];

@@ -1,4 +1,4 @@
-// GET and HEAD on a list: one page of it, or how much there is.
+// GET and HEAD on a list: one page, or the number of objects.
 import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/joined.ts';
@@ -34,7 +34,7 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
-/** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
+/** Responds with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { context, options, list } = scope;
   const { reader } = context.unit;
@@ -42,8 +42,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
   const ahead = context.unit.isRemote && !needsClock ? planAhead(scope) : undefined;
-  // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
-  // the other way round a client would take itself to have seen what came between the two.
+  // All in parallel, but only callers with access learn that a parent is missing. The clock is read before the objects: read
+  // after them, it would let the client assume that it has seen changes in between.
   const [access, complaint, clock, firstPage] = await Promise.all([
     requireReadAccess(scope),
     findMissingParent(scope, reader),
@@ -73,7 +73,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
 }
 
-/** For callers who may see so many objects one by one that it matters how they are found. */
+/** Reads a page for callers with permissions on so many single objects that the way to find them matters. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { caller, ids, unit } = context;
@@ -95,22 +95,22 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
   return readPage(scope, { ids: found }, query, { headers, firstPage });
 }
 
-/** How many times as many entries as expected a walk may look at before it is given up. */
+/** Factor by which a scan may exceed the expected number of entries before it ends without a page. */
 const walkSlack = 4;
 
 interface Ahead {
   readonly parameters: ListParameters;
   readonly query: ListQuery;
-  /** Entries that are read ahead. */
+  /** Number of entries to read ahead. */
   readonly limit: number;
 }
 
-/** Callers who have no access make the database read no more than this. */
+/** Maximum number of entries that the database reads for callers without access. */
 const maxEntriesAhead = 200;
 
 /**
- * What to read before it is known whether the caller has access to the whole list: nothing where something is wrong with
- * the request, which is for later, or where the answer may take the database more than a look into an index.
+ * Returns the page to read while the access to the whole list is still being checked. Returns `undefined` for an invalid
+ * request, which is reported later, and for a page that no index finds.
  */
 function planAhead(scope: Scope): Ahead | undefined {
   const { context } = scope;
@@ -127,7 +127,7 @@ function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | un
   try {
     return readListQuery(scope, parameters);
   } catch (error) {
-    // Told to those who have access, when the query is read again.
+    // The query is read again for callers with access, and the error is reported to them.
     if (error instanceof ServiceError) return undefined;
     throw error;
   }
@@ -149,12 +149,12 @@ function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
   return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read };
 }
 
-/** How many shared objects are enough to look further; `undefined` where a walk would be no way to the answer. */
+/** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */
 function findManyShared(scope: Scope): number | undefined {
   return scope.context.request.method === 'HEAD' || planAhead(scope) === undefined ? undefined : fewestToWalk;
 }
 
-/** A poll finds little, however much it may find. */
+/** Expected number of entries of a poll, which usually finds less than its limit. */
 const polledEntries = 100;
 
 async function findMany({ context, list }: Scope, { filters, limit }: ListQuery): Promise<number> {
@@ -163,7 +163,7 @@ async function findMany({ context, list }: Scope, { filters, limit }: ListQuery)
   return manyShared(isPoll ? Math.min(limit, polledEntries) : limit, total);
 }
 
-/** Stands in for the right to create where a list is never refused. */
+/** Replaces the permission to create for lists that never refuse access. */
 const openToAll = { principals: new Set<string>(), entries: undefined, authenticated: true };
 
 async function countList(
@@ -173,7 +173,7 @@ async function countList(
   { headers, clock }: { readonly headers: ResponseHeaders; readonly clock: number | undefined },
 ): Promise<ServiceResponse> {
   const timestamp = clock ?? (await requireTimestamp(scope));
-  // Tombstones are never counted, whatever the filters.
+  // Tombstones are never counted, even when filters select them.
   await announceRead(scope, [], timestamp);
   const count = await scope.context.unit.reader.storage.countAll(scope.list, { filters, ids });
   if (count === 0) warnOfFilters(headers, scope.context.query);
@@ -195,7 +195,7 @@ async function readPage(
   const selected: PageQuery = ids === undefined ? query : { ...query, ids };
   let page = firstPage ?? (await findUnchanged(scope, query)) ?? (await selectPage(scope, query, selected));
   if (page.timestamp === undefined) {
-    // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
+    // The list now has a clock, possibly from its first objects, which have to be in the response.
     await requireTimestamp(scope);
     page = await selectPage(scope, query, selected);
   }
@@ -213,7 +213,7 @@ async function readPage(
   return { status: 200, headers: all, body: `{"data":[${text}]}` };
 }
 
-/** What is asked of storage: a text where objects are shown as they are stored, and nobody else wants to see them. */
+/** Reads a page as response text when objects are shown as stored and no subscriber needs them, else as entries. */
 function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: PageQuery): Promise<Page | PageText> {
   const { context, kind, list } = scope;
   const { storage } = context.unit.reader;
@@ -223,12 +223,12 @@ function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: Pag
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
-/** What a page shows, and where it ends in the order of the query. */
+/** The content of a page, and the position of its end in the order of the query. */
 interface Shown extends Omit<JoinedEntries, 'last'> {
   readonly position: PagePosition | undefined;
 }
 
-/** Pages that come as texts are sorted by what every entry has. */
+/** Returns the content of a page in text form, which is always sorted by fields of the entry itself. */
 function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Shown {
   return { text, count, more, position: last && positionOf({ ...last, deleted: true }, sort) };
 }
@@ -246,9 +246,9 @@ async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp
 }
 
 /**
- * The empty page of a list that has not changed since the moment asked about, as its clock alone says: what polls mostly
- * get. Who has seen all up to the clock has missed nothing, so the horizon does not matter. Backends on another machine find
- * out by themselves, in the same trip.
+ * Returns the empty page of a list that has not changed since the requested time, which its clock alone shows: the usual
+ * result of a poll. A client that has seen all changes up to the clock has missed none, so the horizon does not matter.
+ * Remote backends compare the clock themselves, in the same round trip.
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
   if (context.unit.isRemote || filters.length === 0) return undefined;
