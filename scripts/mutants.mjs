@@ -88,9 +88,9 @@ export const mutants = [
   },
   {
     name: 'a filter on ids returns objects that are not shared',
-    file: 'src/backends/sqlite/selection.ts',
-    find: 'selection.ids ?? namedIds(rest)',
-    replace: 'namedIds(rest) ?? selection.ids',
+    file: 'src/core/query/plan-page.ts',
+    find: 'wanted.filter((id) => named.has(id))',
+    replace: '[...named]',
     backend: 'sqlite',
   },
 

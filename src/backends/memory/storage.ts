@@ -21,6 +21,7 @@ import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { planPage } from '../../core/query/plan-page.ts';
 import type { MemoryDatabase } from './database.ts';
 import { ListWrites } from './list-writes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
@@ -292,7 +293,7 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
   const found = table.find(list);
   if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const { clock: timestamp, horizon } = found;
-  return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
+  return { timestamp, horizon, ...(yield* selectPage(found.contents, planPage(query))) };
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {

@@ -2,8 +2,9 @@
 // these writes never deadlock.
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Selection, SortKey } from '../../core/query/ast.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
+import type { Selection } from '../../core/query/ast.ts';
+import { planPage } from '../../core/query/plan-page.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { clockRuleSql } from './clock-rule-sql.ts';
@@ -123,8 +124,6 @@ async function purgeList(access: UnitAccess, list: ListLock, purge: Purge): Prom
   }
 }
 
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
-
 /** Keeps the newest of the selected live objects, and deletes the others without tombstones. */
 export async function trimList(
   access: UnitAccess,
@@ -134,7 +133,8 @@ export async function trimList(
 ): Promise<number> {
   const context = { parameters: new Parameters(), dialect: await access.dialect() };
   const isList = listCondition(context, key);
-  const [objects] = selectSources(context, joinedList, selection, false, { sort: newestFirst });
+  const plan = planPage({ ...selection, includeDeleted: false, sort: newestFirst, limit: maxObjects });
+  const [objects] = selectSources(context, { ...joinedList, clock: undefined }, plan);
   const text = `DELETE FROM coffer_objects o USING (
       SELECT k.parent, k.list, k.id FROM coffer_lists l
       CROSS JOIN LATERAL (

@@ -13,7 +13,7 @@ import { ListChanged, ListView } from './list-view.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
-/** Number of entries that the first read of a scan fetches, and by how much it grows when the list has changed. */
+/** Number of entries fetched at once when they have to be filtered or sorted. */
 const firstPiece = 1000;
 const pieceGrowth = 4;
 
@@ -56,13 +56,9 @@ export class RedisStorageReader implements StorageReader {
     for (const kind of await this.registeredKinds()) {
       let [objects, tombstones] = [0, 0];
       await this.#eachParent(kind, async (parent) => {
-        const list = { kind, parent };
-        const [live, all] = await Promise.all([
-          this.countAll(list, { filters: [] }),
-          this.countAll(list, { filters: [], includeDeleted: true }),
-        ]);
-        objects += live;
-        tombstones += Math.max(0, all - live);
+        const state = await this.stateOf({ kind, parent });
+        objects += state?.live ?? 0;
+        tombstones += state?.dead ?? 0;
       });
       counts.set(kind, { objects, tombstones });
     }
@@ -105,7 +101,7 @@ export class RedisStorageReader implements StorageReader {
     }
   }
 
-  /** Returns the keys of the first lists after one. Some of the lists may have no clock. */
+  /** Returns the first lists after the given one; some may have no clock. */
   protected keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     return listsAfter(this.#client, this.#keys, after, limit);
   }

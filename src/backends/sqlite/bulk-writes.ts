@@ -4,6 +4,7 @@ import type { Steps } from '../../base/steps.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection } from '../../core/query/ast.ts';
+import { planSelection } from '../../core/query/plan-page.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import type { ListRows } from './list-rows.ts';
@@ -114,8 +115,8 @@ function* selectExcess(
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly Excess[]> {
-  const compiled = compileSelection(row, selection, false);
-  // The windows of a list come newest first. Those of ids do not, so all rows are sorted at the end.
+  const compiled = compileSelection(row, planSelection({ ...selection, includeDeleted: false }));
+  // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: Excess[] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {
     for (const source of compiled.tables) {

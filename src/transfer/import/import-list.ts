@@ -2,8 +2,7 @@
 // timestamps; a comparison writes nothing.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { SortKey } from '../../core/query/ast.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../../maintenance/walk.ts';
@@ -46,8 +45,6 @@ export async function importList(work: ListWork): Promise<ListReport> {
 export function compareList(work: ListWork): Promise<ListReport> {
   return walk(work, { writes: false, since: undefined });
 }
-
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 
 /**
  * Returns the timestamp from which the list is read. Everything up to the clock of the target has been imported, because

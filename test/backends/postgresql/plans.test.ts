@@ -8,6 +8,7 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
+import { planPage, planSelection } from '../../../src/core/query/plan-page.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 
@@ -181,9 +182,9 @@ test('What has to be read as a whole is shared among processes of the server.', 
     const costs = ['min_parallel_table_scan_size', 'parallel_setup_cost', 'parallel_tuple_cost'];
     for (const name of costs) await access.run({ text: `SET LOCAL ${name} = 0` }, []);
     for (const { text, values } of [
-      compilePage(dialect, long, page, false, 'text'),
-      compilePage(dialect, long, page, false, 'rows'),
-      compileCount(dialect, long, { filters }, false),
+      compilePage(dialect, long, planPage(page), 'text'),
+      compilePage(dialect, long, planPage(page), 'rows'),
+      compileCount(dialect, long, planSelection({ filters })),
     ]) {
       const { rows } = await access.run({ text: `EXPLAIN ${text}` }, values);
       expect(rows.join('\n')).toContain('Workers Planned');
