@@ -9,12 +9,13 @@ import { basic, run, start, workingFolder, type LogLine, type RunningService } f
 import { databaseSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { startTraffic } from './traffic.ts';
+import { inExtent } from '../support/extent.ts';
 
 const authorization = basic('alice');
 
 /** Where several processes may keep their data together. */
-const backends = ['postgresql', 'redis'] as const;
-type Backend = (typeof backends)[number];
+type Backend = 'postgresql' | 'redis';
+const backends: readonly Backend[] = inExtent(['postgresql'], ['postgresql', 'redis']);
 
 interface Started extends RunningService {
   readonly cwd: string;

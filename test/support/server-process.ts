@@ -10,8 +10,8 @@ import { freeze } from './frozen-process.ts';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-export type Backend = (typeof backends)[number];
+export type Backend = 'memory' | 'sqlite' | 'postgresql' | 'redis';
+export const backends: readonly Backend[] = ['memory', 'sqlite', 'postgresql', 'redis'];
 
 /** An empty folder for one test, with an empty configuration file in it. */
 export class Workspace {
