@@ -10,6 +10,7 @@ import { databaseSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { startTraffic } from './traffic.ts';
 import { inExtent } from '../support/extent.ts';
+import { requireRedisUrl } from '../support/redis.ts';
 
 const authorization = basic('alice');
 
@@ -26,7 +27,7 @@ interface Started extends RunningService {
 /** Settings of a store that is empty, and gone after the test or out of reach. */
 async function emptyStore(backend: Backend): Promise<Readonly<Record<string, string>>> {
   if (backend === 'redis') {
-    const url = process.env['TEST_REDIS_URL'] ?? '';
+    const url = requireRedisUrl();
     return { ...databaseSettings('redis', url), redis_prefix: `workers-${randomUUID()}:` };
   }
   const { url, drop } = await cloneDatabase();
