@@ -10,7 +10,7 @@ import { definePlugin } from '../../src/http/plugin.ts';
 import { loadSettings } from '../../src/backends/load-settings.ts';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 import { ModuleFolder } from '../support/modules.ts';
-import { RedisProcess, openInspector } from '../support/redis.ts';
+import { RedisProcess, openInspector, requireRedisUrl } from '../support/redis.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 /** What listeners did, in order. */
@@ -293,7 +293,7 @@ describe('the Redis listener', () => {
   it.each(['redis', 'svc.listeners.redis', 'kinto_redis.listeners', 'kinto.core.listeners.redis'])(
     'pushes payloads to the left end of a list as %s, and nothing of what was undone.',
     async (use) => {
-      const url = process.env['TEST_REDIS_URL']!;
+      const url = requireRedisUrl();
       const name = `queue-${randomUUID()}`;
       const inspector = openInspector(url);
       const service = await startTestService({

@@ -22,11 +22,12 @@ import { openTestServer } from '../support/redis.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, requireSame, runStep } from './run-history.ts';
+import { sized } from '../support/extent.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
 
 /** Histories; `COFFER_DIFFERENTIAL_RUNS` for a long run, of which some 6 take a second. */
-const runs = Number(process.env['COFFER_DIFFERENTIAL_RUNS'] ?? '100');
+const runs = sized('COFFER_DIFFERENTIAL_RUNS', 50, 100);
 const seconds = Math.max(90, runs);
 
 const start = 1000;

@@ -8,8 +8,9 @@ import { FileFolder } from '../support/attachments.ts';
 import { FuzzFigures, starvedMs } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
 import { backends, patienceMs, requireDecent, startWatched } from './service.ts';
+import { sized } from '../support/extent.ts';
 
-const seconds = Number(process.env['COFFER_FUZZ_SECONDS'] ?? '6');
+const seconds = sized('COFFER_FUZZ_SECONDS', 2, 6);
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
 const requestsPerRound = 500;
 const atOnce = 16;

@@ -12,6 +12,7 @@ import { RedisProcess } from '../support/redis.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 import { Follower } from './follower.ts';
 import { askPostgresql, askSqlite, findLeftovers, untilReaped, type Ask } from './leftovers.ts';
+import { inExtent } from '../support/extent.ts';
 
 const writers = 5;
 const purges = 4;
@@ -27,7 +28,12 @@ interface Known {
   readonly isDeleted: boolean;
 }
 
-describe.each(backends.filter((backend) => backend !== 'memory'))('on %s', (backend) => {
+describe.each(
+  inExtent(
+    ['sqlite'],
+    backends.filter((backend) => backend !== 'memory'),
+  ),
+)('on %s', (backend) => {
   let workspace: Workspace;
   let server: ServerProcess;
   let settings: Settings;
