@@ -5,8 +5,8 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { createViteServer } from 'vitest/node';
 import { startServer } from '../examples/tour/server.mjs';
+import { withTestModule } from './test-modules.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const target = path.join(root, 'docs', 'images', 'console.png');
@@ -37,22 +37,11 @@ async function fill(api) {
 }
 
 /** Returns the browser of this machine, as the tests find it. */
-async function openBrowser() {
-  const server = await createViteServer({
-    root,
-    configFile: false,
-    appType: 'custom',
-    logLevel: 'error',
-    server: { middlewareMode: true, watch: null, ws: false },
-    optimizeDeps: { noDiscovery: true },
-  });
-  try {
-    const { findChromium } = await server.ssrLoadModule('/test/support/chromium.ts');
+function openBrowser() {
+  return withTestModule('/test/support/chromium.ts', async ({ findChromium }) => {
     const { path: executablePath, environment } = await findChromium();
-    return await chromium.launch({ executablePath, env: { ...process.env, ...environment } });
-  } finally {
-    await server.close();
-  }
+    return chromium.launch({ executablePath, env: { ...process.env, ...environment } });
+  });
 }
 
 const server = await startServer({ SVC_INCLUDES: 'default_bucket history admin', SVC_PROJECT_NAME: 'our kitchen' });

@@ -38,7 +38,7 @@ export {
 export { jsonResponse, RequestBody, type ServiceRequest, type ServiceResponse } from './engine/exchange.ts';
 export type { AccessQuestion, AuthorizationPolicy } from './engine/access.ts';
 export type { Caller } from './engine/caller.ts';
-export type { Reader, Session, Stores, Writer } from './engine/session.ts';
+export type { Reader, UnitOfWork, Stores, Writer } from './engine/unit-of-work.ts';
 export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';
 export { entryValue, StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
 export type { IdGenerator } from './core/objects/ids.ts';

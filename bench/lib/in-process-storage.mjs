@@ -1,6 +1,6 @@
-// What the memory backend itself takes of the processor for a new record with its entry: the object, found by id, by
-// timestamp and in its list, the clock, and who may write it, found by object and by principal. What a POST takes beyond
-// that is checks and answers.
+// Measures the processor time of the memory backend itself for a new record with its permission entry: the object (indexed
+// by id, by timestamp and in its list), the clock, and the entry (indexed by object and by principal). The rest of a POST is
+// checks and the response.
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { createMemoryDatabase } from '../../dist/backends/memory/database.js';
@@ -8,9 +8,9 @@ import { systemClock } from '../../dist/base/clock.js';
 import { attributes, owner } from './data.mjs';
 import { median } from './contest.mjs';
 
-/** @typedef {import('../../dist/contracts/database.js').LoneWrite} LoneWrite */
+/** @typedef {import('../../dist/contracts/database.js').ConditionalWrite} ConditionalWrite */
 
-/** @param {string} kind @param {string} parent @param {string} id @param {Partial<LoneWrite>} [more] @returns {LoneWrite} */
+/** @param {string} kind @param {string} parent @param {string} id @param {Partial<ConditionalWrite>} [more] @returns {ConditionalWrite} */
 function creation(kind, parent, id, more = {}) {
   return {
     list: { kind, parent },
@@ -30,8 +30,8 @@ function creation(kind, parent, id, more = {}) {
  */
 export async function measureMemoryWrites({ rounds, requests }) {
   const database = createMemoryDatabase({ clock: systemClock });
-  const write = async (/** @type {LoneWrite} */ lone) => {
-    if ((await database.writeAlone?.(lone)) === undefined) throw new Error('nothing was written');
+  const write = async (/** @type {ConditionalWrite} */ lone) => {
+    if ((await database.writeConditionally?.(lone)) === undefined) throw new Error('nothing was written');
   };
   await write(creation('bucket', '', 'b'));
   await write(creation('collection', '/buckets/b', 'c'));

@@ -5,7 +5,7 @@ import type { CacheBackend } from '../contracts/cache.ts';
 import type { Database } from '../contracts/database.ts';
 import type { SecurityState, SecurityStateLimits } from '../contracts/security-state.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
-import type { Stores } from '../engine/session.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import { findSqliteFile } from '../settings/sqlite-file.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openModule } from './backend-modules.ts';
@@ -115,7 +115,7 @@ export class BackendOpener {
       path,
       clock,
       synchronous: settings.get('sqlite_synchronous'),
-      memoryBytes: settings.get('sqlite_memory_mb') * bytesPerMegabyte,
+      cacheBytes: settings.get('sqlite_memory_mb') * bytesPerMegabyte,
       maxCheckedBytes,
       isReadonly,
       isExclusive: this.#isServing && !isReadonly && !settings.get('sqlite_allow_several_processes'),

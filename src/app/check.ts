@@ -237,9 +237,9 @@ async function checkSecurityState(opener: BackendOpener, check: Omit<StoreCheck,
   const isInStorage = settings.get('security_state_backend') === 'storage';
   const name = isInStorage ? (settings.get('storage_backend') ?? 'memory') : 'memory';
   if (name === 'sqlite') {
-    const { pathBeside } = await import('../backends/sqlite/file-beside.ts');
+    const { companionPath } = await import('../backends/sqlite/companion-file.ts');
     const database = findSqliteFile(settings.get('storage_url'));
-    const file = database === undefined ? undefined : pathBeside(database, 'security');
+    const file = database === undefined ? undefined : companionPath(database, 'security');
     if (file !== undefined && !existsSync(file)) {
       tell({ kind: 'ok', text: `security state: sqlite, the start will make ${file}` });
       return;

@@ -84,9 +84,9 @@ async function databaseFiles(settings: Settings): Promise<readonly string[]> {
   for (const kind of ['storage', 'permission', 'cache'] as const) {
     const file = settings.get(`${kind}_backend`) === 'sqlite' ? findSqliteFile(settings.get(`${kind}_url`)) : undefined;
     if (file === undefined) continue;
-    const { pathBeside } = await import('../backends/sqlite/file-beside.ts');
-    files.add(kind === 'cache' ? pathBeside(file, 'cache') : file);
-    if (kind === 'storage') files.add(pathBeside(file, 'security'));
+    const { companionPath } = await import('../backends/sqlite/companion-file.ts');
+    files.add(kind === 'cache' ? companionPath(file, 'cache') : file);
+    if (kind === 'storage') files.add(companionPath(file, 'security'));
   }
   return [...files].filter((file) => existsSync(file));
 }

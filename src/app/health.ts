@@ -1,6 +1,6 @@
 // What the heartbeat checks: each backend is really used, by reading alone where the service must not write.
 import type { Database } from '../contracts/database.ts';
-import { Session, type Reader } from '../engine/session.ts';
+import { UnitOfWork, type Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -52,14 +52,14 @@ function requireSound(database: Database): void {
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {
-  const session = new Session(backends, quiet);
+  const unit = new UnitOfWork(backends, quiet);
   try {
-    const { storage } = await session.writer();
+    const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
     await storage.delete(list, 'check', { keepTombstone: false });
-    await session.end(true);
+    await unit.end(true);
   } finally {
-    await session.abandon();
+    await unit.abandon();
   }
   return true;
 }
@@ -70,14 +70,14 @@ async function readStorage({ storage }: Reader): Promise<boolean> {
 }
 
 async function writePermission(backends: OpenBackends): Promise<boolean> {
-  const session = new Session(backends, quiet);
+  const unit = new UnitOfWork(backends, quiet);
   try {
-    const { permission } = await session.writer();
+    const { permission } = await unit.writer();
     await permission.addUserPrincipal(user, 'alive');
     await permission.removeUserPrincipal(user, 'alive');
-    await session.end(true);
+    await unit.end(true);
   } finally {
-    await session.abandon();
+    await unit.abandon();
   }
   return true;
 }

@@ -2,8 +2,8 @@
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
-import { Races } from '../engine/races.ts';
-import { Session, type Writer } from '../engine/session.ts';
+import { Retry } from '../engine/retry.ts';
+import { UnitOfWork, type Writer } from '../engine/unit-of-work.ts';
 import { uncountCollection } from '../plugins/quotas/recount.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -106,7 +106,7 @@ const insistentAttempts = 6;
 
 /** Does a unit of work, again where others were in the way. */
 export async function insist<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const races = new Races();
+  const races = new Retry();
   for (let attempt = 1; ; attempt++) {
     try {
       return await write(backends, work, races);
@@ -216,15 +216,15 @@ export async function withBackends<T>(settings: Settings, work: (backends: OpenB
 export async function write<T>(
   backends: OpenBackends,
   work: (writer: Writer) => Promise<T>,
-  { contended }: Pick<Races, 'contended'> = { contended: [] },
+  { contended }: Pick<Retry, 'contended'> = { contended: [] },
 ): Promise<T> {
-  const session = new Session(backends, silent, { contended });
+  const unit = new UnitOfWork(backends, silent, { contended });
   try {
-    const result = await work(await session.writer());
-    await session.end(true);
+    const result = await work(await unit.writer());
+    await unit.end(true);
     return result;
   } finally {
-    await session.abandon();
+    await unit.abandon();
   }
 }
 

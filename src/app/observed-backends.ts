@@ -78,10 +78,10 @@ function unwrap(transaction: Transaction): Transaction {
 function observeDatabase(inner: Database, watch: Watch): Database {
   const begin = async (options?: BeginOptions): Promise<Transaction> =>
     new ObservedTransaction(await watch.run('begin', undefined, () => inner.begin(options)), watch);
-  if (inner.writeAlone === undefined) return withMethods(inner, { begin });
+  if (inner.writeConditionally === undefined) return withMethods(inner, { begin });
   return withMethods(inner, {
     begin,
-    writeAlone: (write) => watch.run('write_alone', write.list, () => inner.writeAlone!(write)),
+    writeConditionally: (write) => watch.run('write_conditionally', write.list, () => inner.writeConditionally!(write)),
   });
 }
 
@@ -204,7 +204,7 @@ const storageReads: Methods<StorageReader> = {
 const storageWrites: Methods<StorageWriter> = {
   ...storageReads,
   lock: 'lock',
-  hold: 'hold',
+  lockShared: 'lock_shared',
   touch: 'touch',
   create: 'create',
   createAll: 'create_all',

@@ -1,13 +1,12 @@
 // `coffer init --from`: a configuration file written anew from an old one, such as that of a Kinto.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, extname } from 'node:path';
+import { extname } from 'node:path';
 import process from 'node:process';
 import { coreFamilies } from '../settings/families.ts';
 import { examineSettings } from '../settings/load.ts';
 import { describeProblem } from '../settings/problems.ts';
 import { rewriteConfigFile } from '../settings/rewrite.ts';
 import { coreSettings } from '../settings/table.ts';
-import { Exit, exitCodes } from './exit-codes.ts';
+import { writeNewFile } from './new-file.ts';
 import { complain, say } from './terminal.ts';
 
 /**
@@ -28,18 +27,7 @@ export async function initFrom(source: string, target: string | undefined): Prom
   for (const problem of problems) complain(describeProblem(problem));
   if (target === undefined) process.stdout.write(text);
   else {
-    write(target, text);
+    writeNewFile(target, text);
     say(`Wrote ${target}. Look at it with: coffer check --config ${target}`);
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const reason = code === 'EEXIST' ? 'is there already; move it away first' : `cannot be written (${code})`;
-    throw new Exit(exitCodes.failed, `${path} ${reason}`);
   }
 }

@@ -26,7 +26,7 @@ export interface Abilities {
 }
 
 /** A write to one object and its entries that is a whole unit of work: everything it depends on is said beforehand. */
-export interface LoneWrite {
+export interface ConditionalWrite {
   readonly list: ListKey;
   readonly id: string;
   /** The object that the list belongs to, which has to be there; `undefined` for lists at the root. */
@@ -89,7 +89,7 @@ export interface Database {
    * @returns the timestamp given; `undefined`: something was not as expected, or took more than one step
    * @throws TransactionConflict when nothing was written; BackendUnavailable when nobody knows
    */
-  writeAlone?(write: LoneWrite): Promise<number | undefined>;
+  writeConditionally?(write: ConditionalWrite): Promise<number | undefined>;
   /**
    * Creates or upgrades what the backends of this database need. Idempotent.
    *

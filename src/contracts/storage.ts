@@ -150,7 +150,7 @@ export interface StorageWriter extends StorageReader {
    * @param below a list at or below the URI of the object that the unit is going to write to; a backend whose deletions
    *   take such lists first may lock it instead of the object
    */
-  hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
+  lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
   /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
   touch(list: ListKey): Promise<number>;

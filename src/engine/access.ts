@@ -6,7 +6,7 @@ import type { PermissionRule } from '../core/permissions/inheritance.ts';
 import { completeCaller, type Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
-import type { Reader } from './session.ts';
+import type { Reader } from './unit-of-work.ts';
 
 /** What an authorization policy is asked. */
 export interface AccessQuestion {
@@ -131,9 +131,9 @@ function isInEntries(
  */
 export async function requireGranted(
   rules: readonly AccessRule[],
-  { caller, session, ids }: Pick<Context, 'caller' | 'session' | 'ids'>,
+  { caller, unit, ids }: Pick<Context, 'caller' | 'unit' | 'ids'>,
 ): Promise<void> {
-  for (const rule of rules) if (await isGranted(rule, caller, session.reader, ids)) return;
+  for (const rule of rules) if (await isGranted(rule, caller, unit.reader, ids)) return;
   throw refusal(caller);
 }
 

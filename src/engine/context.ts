@@ -3,7 +3,7 @@ import type { Issue } from '../core/errors.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from './caller.ts';
 import type { ServiceRequest, ServiceResponse } from './exchange.ts';
-import type { Session } from './session.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Parts of the path that are no ids of objects, by name, as their rules accept them: `timestamp`, `*`. */
 export type PathParameters = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface Context {
   readonly parameters: PathParameters;
   /** Decoded query parameters in the order sent. */
   readonly query: readonly (readonly [string, string])[];
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly caller: Caller;
   /** Wrong headers, parameters and body members found so far; reported together once access is granted. */
   readonly issues: Issue[];

@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { OperationDescription } from './description.ts';
 import type { ServiceRequest, ServiceResponse } from './exchange.ts';
-import type { Session } from './session.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -14,7 +14,7 @@ export interface Arrival {
   readonly request: ServiceRequest;
   /** Ids in the path as the client wrote it; where the address is an alias, those of the alias. */
   readonly ids: PathIds;
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly caller: Caller;
   /** Whether the address stands for another one, which is found out, and may come into being, later. */
   readonly isAlias: boolean;

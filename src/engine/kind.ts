@@ -14,7 +14,7 @@ import type { AttributeDeclaration } from './attributes.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
-import type { Session, Writer } from './session.ts';
+import type { UnitOfWork, Writer } from './unit-of-work.ts';
 
 /** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
 export type Complain = (name: string, description: string) => void;
@@ -35,7 +35,7 @@ export interface PendingWrite {
   /** The object before; `undefined` when it is being created. */
   readonly old: StoredObject | undefined;
   readonly writer: Viewer;
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   /** As in `ServiceRequest`. */
   readonly clientAddress: string | undefined;
 }

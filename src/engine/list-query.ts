@@ -22,7 +22,7 @@ export function readParameters(context: Context, use: ParameterUse): ListParamet
 export async function readListParameters({ context, list }: Scope, use: ParameterUse): Promise<ListParameters> {
   const parameters = parseParameters(context.query, { now: context.now, use });
   if (parameters.issues.length === 0) return parameters;
-  const clock = (await context.session.reader.storage.resourceTimestamp(list)) ?? 0;
+  const clock = (await context.unit.reader.storage.resourceTimestamp(list)) ?? 0;
   const tolerant = clock > context.now ? parseParameters(context.query, { now: clock, use }) : parameters;
   context.issues.push(...tolerant.issues);
   return tolerant;

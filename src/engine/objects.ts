@@ -15,13 +15,13 @@ import type { Context } from './context.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
 import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
-import type { Session } from './session.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 import { finishDeletions } from './verbs/remove.ts';
 import { writeObject, type Written } from './verbs/write.ts';
 
 /** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
 export interface Actor {
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly caller: Caller;
   readonly request: ServiceRequest;
 }
@@ -116,18 +116,18 @@ export class Objects {
    * @param permission one that the kind declares, or a plugin has added to it
    */
   isAllowed(
-    { session, caller }: Pick<Context, 'session' | 'caller'>,
+    { unit, caller }: Pick<Context, 'unit' | 'caller'>,
     place: ObjectPlace,
     permission: string,
   ): Promise<boolean> {
     const kind = this.kind(place.kind);
     const ids = withOwners(kind.owned, place.ids, caller);
-    return isAllowed(kind.rule(permission), caller, session.reader, ids);
+    return isAllowed(kind.rule(permission), caller, unit.reader, ids);
   }
 
   /** @throws ServiceError missingAuthToken, forbidden */
   async requireAllowed(
-    context: Pick<Context, 'session' | 'caller'>,
+    context: Pick<Context, 'unit' | 'caller'>,
     place: ObjectPlace,
     permission: string,
   ): Promise<void> {
@@ -136,12 +136,12 @@ export class Objects {
 
   /** The live object, or `undefined`. */
   find(
-    { session, caller }: Pick<Context, 'session' | 'caller'>,
+    { unit, caller }: Pick<Context, 'unit' | 'caller'>,
     { kind, ids }: ObjectPlace,
   ): Promise<StoredObject | undefined> {
     const found = this.kind(kind);
     const list = found.listKey(withOwners(found.owned, ids, caller), caller);
-    return session.reader.storage.get(list, ids[found.idName]!);
+    return unit.reader.storage.get(list, ids[found.idName]!);
   }
 
   /**
@@ -171,7 +171,7 @@ export class Objects {
   ): Promise<Written | undefined> {
     const scope = await this.#openScope(actor, place);
     const id = place.ids[scope.kind.idName]!;
-    const writer = await actor.session.writer();
+    const writer = await actor.unit.writer();
     await holdParent(scope, writer);
     const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
     const attributes = write.attributes(old);
@@ -192,7 +192,7 @@ export class Objects {
     options: { readonly lastModified?: number | undefined } = {},
   ): Promise<Deletion | undefined> {
     const scope = await this.#openScope(actor, place);
-    const writer = await actor.session.writer();
+    const writer = await actor.unit.writer();
     const { timestamp: clock } = await writer.storage.lock(scope.list);
     const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!, options);
     if (deletion !== undefined) await finishDeletions(scope, writer, clock, [deletion]);
@@ -200,7 +200,7 @@ export class Objects {
   }
 
   /** As if a request had come for the object, but one that asks for nothing. */
-  #openScope({ session, caller, request }: Actor, { kind, ids: given }: ObjectPlace): Promise<Scope> {
+  #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace): Promise<Scope> {
     const found = this.kind(kind);
     const ids = withOwners(found.owned, given, caller);
     if (!haveOwners(found.owned, ids)) {
@@ -212,7 +212,7 @@ export class Objects {
       ids,
       parameters: {},
       query: [],
-      session,
+      unit,
       caller,
       issues: [],
       now: this.#options.clock.now(),

@@ -1,9 +1,10 @@
 // From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
 import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
+import type { OperationDescription } from './description.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
-import { describeKind } from './kind-description.ts';
+import { describeKind, type KindDescriptions } from './kind-description.ts';
 import type { ResourceAction } from './resource-action.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
@@ -35,11 +36,17 @@ export function resourceEndpoints(
   settings: KindSettings,
   actions: readonly ResourceAction[] = [],
 ): readonly Endpoint[] {
-  return [...kinds].flatMap((kind) => [
-    pluralEndpoint(kind, options, settings),
-    ...(kind.declaration.hasAddresses === false ? [] : [objectEndpoint(kind, options, settings)]),
-    ...actions.filter((action) => action.kind === kind.name).map((action) => actionEndpoint(kind, options, action)),
-  ]);
+  return [...kinds].flatMap((kind) => {
+    let described: KindDescriptions | undefined;
+    const describe = (): KindDescriptions => (described ??= describeKind(kind));
+    return [
+      describedEndpoint(pluralEndpoint(kind, options, settings), () => describe().list),
+      ...(kind.declaration.hasAddresses === false
+        ? []
+        : [describedEndpoint(objectEndpoint(kind, options, settings), () => describe().object)]),
+      ...actions.filter((action) => action.kind === kind.name).map((action) => actionEndpoint(kind, options, action)),
+    ];
+  });
 }
 
 function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: ResourceAction): Endpoint {
@@ -64,26 +71,22 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     GET: {
       id: `get_${plural}`,
       exposes: [...followed, ...readable],
-      describe: () => describeKind(kind).list.GET,
       ...serve(readList, read),
     },
     HEAD: {
       id: `head_${plural}`,
       exposes: ['Next-Page', ...readable, ...totals],
-      describe: () => describeKind(kind).list.HEAD,
       ...serve(readList, read),
     },
     POST: {
       id: `create_${name}`,
       consumes: json,
       exposes: written,
-      describe: () => describeKind(kind).list.POST,
       ...serve(createObject, create),
     },
     DELETE: {
       id: `delete_${plural}`,
       exposes: [...written, 'Next-Page'],
-      describe: () => describeKind(kind).list.DELETE,
       ...serve(removeList, write),
     },
   };
@@ -108,33 +111,28 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     GET: {
       id: `get_${name}`,
       exposes: readable,
-      describe: () => describeKind(kind).object.GET,
       ...serve(readObject, read),
     },
     HEAD: {
       id: `head_${name}`,
       exposes: readable,
-      describe: () => describeKind(kind).object.HEAD,
       ...serve(readObject, read),
     },
     PUT: {
       id: `update_${name}`,
       consumes: json,
       exposes: written,
-      describe: () => describeKind(kind).object.PUT,
       ...serve(replaceObject, write, create),
     },
     PATCH: {
       id: `patch_${name}`,
       consumes: patchTypes,
       exposes: written,
-      describe: () => describeKind(kind).object.PATCH,
       ...serve(modifyObject, write),
     },
     DELETE: {
       id: `delete_${name}`,
       exposes: written,
-      describe: () => describeKind(kind).object.DELETE,
       ...serve(removeObject, write),
     },
   };
@@ -171,6 +169,18 @@ function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyW
       return verb({ ...scope, isOnlyWrite: false });
     }
   };
+}
+
+/** Returns the endpoint with a description for each of its methods, made when the API is described for the first time. */
+function describedEndpoint(
+  endpoint: Endpoint,
+  describe: () => Readonly<Partial<Record<string, OperationDescription>>>,
+): Endpoint {
+  const operations = Object.entries(endpoint.operations).map(([method, operation]): [string, Operation] => [
+    method,
+    { ...operation, describe: () => describe()[method]! },
+  ]);
+  return { ...endpoint, operations: Object.fromEntries(operations) };
 }
 
 function enabled(

@@ -5,7 +5,7 @@ import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
 import { storedId } from '../core/objects/object-id.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
-import { presentObject, visiblePermissions } from './ownership.ts';
+import { presentObject, visiblePermissions } from './visibility.ts';
 import type { Scope } from './scope.ts';
 
 /** `ETag` and `Last-Modified` of an object or a list, and others. The object is the caller's to change. */

@@ -10,7 +10,7 @@ import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
-import type { Reader, Writer } from './session.ts';
+import type { Reader, Writer } from './unit-of-work.ts';
 
 export interface EngineOptions {
   /** Whether whoever creates or changes an object is added to its `write` entry. */
@@ -133,7 +133,7 @@ export function findMissingParent(scope: Scope, reader: Reader): Promise<Service
 export function findMissingHeldParent(scope: Scope, writer: Writer): Promise<ServiceError | undefined> {
   // Lists of users lie below no other object.
   const below = scope.kind.isShareable ? scope.list : undefined;
-  return checkParent(scope, (list, id) => writer.storage.hold(list, id, below));
+  return checkParent(scope, (list, id) => writer.storage.lockShared(list, id, below));
 }
 
 async function checkParent(
@@ -158,13 +158,13 @@ export function missingObject({ kind }: Scope, id: string): ServiceError {
  * @throws ReadonlyError when it would have to be written to a storage shared with others in read-only mode
  */
 export async function requireTimestamp({ list, context, options }: Scope): Promise<number> {
-  const known = await context.session.reader.storage.resourceTimestamp(list);
+  const known = await context.unit.reader.storage.resourceTimestamp(list);
   if (known !== undefined) return known;
-  if (options.isReadonly && !context.session.isPrivate) {
+  if (options.isReadonly && !context.unit.isPrivate) {
     throw new ReadonlyError(
       'The timestamp of this list cannot be written in read-only mode: read the list once from a writable instance.',
     );
   }
-  const writer = await context.session.writer();
+  const writer = await context.unit.writer();
   return writer.storage.touch(list);
 }

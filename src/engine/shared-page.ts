@@ -5,7 +5,7 @@ import { fitPage, PageFill } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';
-import type { Reader } from './session.ts';
+import type { Reader } from './unit-of-work.ts';
 
 /** Fewer shared objects than that are always looked up by their ids. */
 export const fewestToWalk = 1000;

@@ -9,8 +9,8 @@ import type { MemoryAccount } from './exchange.ts';
 /** Whether the text is passed on as it is, or the attributes are parsed, changed and written. */
 export type StoredWork = 'show' | 'rewrite';
 
-/** Texts from this length on have a turn of the event loop to themselves. */
-const charsOfTurn = 1_000_000;
+/** Texts from this length on are handled in a turn of the event loop of their own, and so are their responses. */
+export const charsOfTurn = 1_000_000;
 /** What a character takes while its text is passed on: the row, the body, and its bytes. */
 const bytesOfShown = 4;
 /** What a character takes while the attributes are rewritten: texts before and after, pieces of both, and the answer. */
@@ -43,15 +43,16 @@ async function requireRewriting(memory: MemoryAccount, object: StoredObject): Pr
 }
 
 /**
- * Reserves memory for parsing the large objects of a page one after the other, and counts the texts of all.
+ * Reserves memory for parsing the large objects of a page one after the other, and counts the texts of all; `undefined` when
+ * that was done at once.
  *
  * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
  */
-export async function requireRoomForPage(
+export function requireRoomForPage(
   { request: { memory } }: Context,
   entries: readonly StoredEntry[],
-): Promise<void> {
-  if (memory === undefined) return;
+): Promise<void> | undefined {
+  if (memory === undefined) return undefined;
   let chars = 0;
   let largest: StoredObject | undefined;
   for (const entry of entries) {
@@ -60,7 +61,10 @@ export async function requireRoomForPage(
     if (largest === undefined || entry.text.length > largest.text.length) largest = entry;
   }
   memory.takeStored(chars);
-  if (largest?.isLarge !== true) return;
+  return largest?.isLarge === true ? requireParsing(memory, chars, largest) : undefined;
+}
+
+async function requireParsing(memory: MemoryAccount, chars: number, largest: StoredObject): Promise<void> {
   const values = await runFromNow(countValues(largest.text), 'normal');
-  memory.admit(chars * bytesOfShown + largest.text.length * bytesOfShown + values * bytesOfMember);
+  memory.admit((chars + largest.text.length) * bytesOfShown + values * bytesOfMember);
 }

@@ -3,19 +3,22 @@
 import type { StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
-import { lastModifiedField } from '../core/query/fields.ts';
+import { idField, lastModifiedField } from '../core/query/fields.ts';
 import { positionOf } from '../core/query/sort.ts';
 
 export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
+export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
+
 /** Entries on the first page; of those that follow so many as are not too much text together. */
 const firstPage = 500;
 const smallestPage = 100;
 const largestPage = 10_000;
-const pageBytes = 8_000_000;
+/** Bytes of the objects that are handled together; the first of a page is handled whatever its size. */
+export const pageBytes = 8_000_000;
 
-/** The selected entries, page by page. */
+/** Yields the selected entries, page by page. */
 export async function* walk(
   reader: StorageReader,
   list: ListKey,

@@ -16,41 +16,32 @@ type Query = Context['query'];
 
 /** Returns the warnings about parameters of a list that are ignored; `undefined` for nearly all queries. */
 export function warnOfIgnored(query: Query): ResponseHeaders | undefined {
-  const texts: string[] = [];
-  for (const name of comparedNames(query)) {
-    const meant = name.charCodeAt(0) === underscore ? suggestReserved(name) : undefined;
-    if (meant !== undefined) texts.push(describeIgnored(name, meant));
-    if (texts.length === maxWarnings) break;
-  }
-  return texts.length === 0 ? undefined : { [warningHeader]: formatWarnings(texts) };
+  return headersOf(
+    findTexts(query, (name) => (isReserved(name) ? describeIgnored(name, suggestReserved(name)) : undefined)),
+  );
 }
 
 /** Returns the warnings about misspelt `_fields` in the query of a single object, which ignores everything else anyway. */
 export function warnOfIgnoredFields(query: Query): ResponseHeaders | undefined {
-  const texts: string[] = [];
-  for (const name of comparedNames(query)) {
-    const meant = name.charCodeAt(0) === underscore ? suggestReserved(name) : suggestFilter(name);
-    if (meant === '_fields') texts.push(describeIgnored(name, meant));
-    if (texts.length === maxWarnings) break;
-  }
-  return texts.length === 0 ? undefined : { [warningHeader]: formatWarnings(texts) };
+  const describe = (name: string): string | undefined => {
+    const meant = isReserved(name) ? suggestReserved(name) : suggestFilter(name);
+    return meant === '_fields' ? describeIgnored(name, meant) : undefined;
+  };
+  return headersOf(findTexts(query, describe));
 }
 
-function describeIgnored(name: string, meant: string): string {
-  return `the parameter ${printable(name)} is ignored; did you mean ${meant}?`;
+function describeIgnored(name: string, meant: string | undefined): string | undefined {
+  return meant === undefined ? undefined : `the parameter ${printable(name)} is ignored; did you mean ${meant}?`;
 }
 
 /** Adds warnings about filters that look like operators or parameters of other services, for a query that found nothing. */
 export function warnOfFilters(headers: ResponseHeaders, query: Query): void {
-  const texts: string[] = [];
-  for (const name of comparedNames(query)) {
-    if (texts.length === maxWarnings) break;
-    if (name.charCodeAt(0) === underscore) continue;
-    const meant = suggestFilter(name);
-    if (meant === undefined) continue;
-    texts.push(`${printable(name)} filters by an attribute of that name; did you mean ${printable(meant)}?`);
-  }
-  if (texts.length === 0) return;
+  const texts = findTexts(query, (name) => {
+    const meant = isReserved(name) ? undefined : suggestFilter(name);
+    if (meant === undefined) return undefined;
+    return `${printable(name)} filters by an attribute of that name; did you mean ${printable(meant)}?`;
+  });
+  if (texts === undefined) return;
   const others = headers[warningHeader];
   headers[warningHeader] = others === undefined ? formatWarnings(texts) : `${String(others)}, ${formatWarnings(texts)}`;
 }
@@ -61,14 +52,24 @@ export function warnOfEmptyBody(kind: string): ResponseHeaders {
   return { [warningHeader]: formatWarnings([text]) };
 }
 
-/** Returns the distinct names of parameters, up to a limit. */
-function comparedNames(query: Query): ReadonlySet<string> {
-  const names = new Set<string>();
+/** Returns the distinct texts about the first names of the query; `undefined` when there are none, as for nearly all queries. */
+function findTexts(query: Query, describe: (name: string) => string | undefined): ReadonlySet<string> | undefined {
+  let texts: Set<string> | undefined;
+  let compared = 0;
   for (const [name] of query) {
-    names.add(name);
-    if (names.size === maxCompared) break;
+    if (compared++ === maxCompared || texts?.size === maxWarnings) break;
+    const text = describe(name);
+    if (text !== undefined) (texts ??= new Set()).add(text);
   }
-  return names;
+  return texts;
+}
+
+function headersOf(texts: ReadonlySet<string> | undefined): ResponseHeaders | undefined {
+  return texts === undefined ? undefined : { [warningHeader]: formatWarnings(texts) };
+}
+
+function isReserved(name: string): boolean {
+  return name.charCodeAt(0) === underscore;
 }
 
 const underscore = 95;
@@ -81,6 +82,6 @@ function printable(name: string): string {
 }
 
 /** Warn-code 299, the name of the service, and a quoted string, as RFC 7234 has it. */
-function formatWarnings(texts: readonly string[]): string {
-  return texts.map((text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
+function formatWarnings(texts: Iterable<string>): string {
+  return Array.from(texts, (text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
 }

@@ -1,13 +1,13 @@
 // Addresses that stand for others, such as the personal bucket for whoever calls.
 import type { Caller } from '../engine/caller.ts';
 import type { ServiceRequest } from '../engine/exchange.ts';
-import type { Session } from '../engine/session.ts';
+import type { UnitOfWork } from '../engine/unit-of-work.ts';
 
 export interface AliasRequest {
   readonly request: ServiceRequest;
   /** Decoded path below the version prefix, as the client wrote it. */
   readonly path: string;
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly caller: Caller;
 }
 

@@ -81,7 +81,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const room = size.takeEntries(defaultsBytes);
   if (room !== undefined) await room;
   const requests = entries.map((entry) => entryRequest(context.request, outer, entry, size));
-  context.session.expectSeveral();
+  context.unit.expectSeveral();
   await context.authenticate(requests);
   let turnedAt = performance.now();
   for (const first of requests) {
@@ -103,11 +103,11 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       size.requireFittingStored();
       if (typeof body === 'string') size.takeAnswer(body.length);
     } catch (error) {
-      context.session.doom();
+      context.unit.setRollbackOnly();
       throw error;
     }
     if (typeof body !== 'string') {
-      context.session.doom();
+      context.unit.setRollbackOnly();
       throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
     }
     const { head, text } = formatEntryResponse(request, response, body);

@@ -8,12 +8,12 @@ import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
 import { MemoryAwaited, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
-import type { Session } from '../engine/session.ts';
+import type { UnitOfWork } from '../engine/unit-of-work.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
-import { requireIntent } from './forgery.ts';
+import { requireIntent } from './csrf.ts';
 import type { Identities } from './identity.ts';
 import { AnsweredRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
@@ -33,7 +33,7 @@ import {
 
 /** What all entries of one outer request share. */
 export interface Outer {
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly identities: Identities;
   /** What is found out about the request, when somebody observes; entries of a batch have one each. */
   readonly note?: Note | undefined;
@@ -64,18 +64,20 @@ const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  /** Where the router serves it: what is for operators alone is not served to everybody. */
+  /** The front page, where this router serves it: the one of the public port may lack pages for operators. */
   readonly #frontPage: string | undefined;
+  readonly #rootPath: string;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    const { frontPage, router } = options;
+    const { frontPage, router, place } = options;
+    this.#rootPath = `${place.pathPrefix}/`;
     this.#frontPage = frontPage === undefined || router.find(frontPage) === undefined ? undefined : frontPage;
   }
 
   /**
    * Answers a request. Errors of every kind become responses, but for those that end the outer request as a whole:
-   * see `Session.end`.
+   * see `UnitOfWork.end`.
    */
   async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
     const { cors, errors, logger, announcements } = this.#options;
@@ -104,7 +106,7 @@ export class Dispatcher {
       if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
       response = errorResponse(error, request.id, errors, logger);
       // What a backend refused halfway is undone as a whole.
-      if (response.status === 409 || error instanceof UnstorableText) outer.session.doom();
+      if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);
@@ -119,7 +121,7 @@ export class Dispatcher {
   #find(request: ServiceRequest, target: Target): Found | Nowhere | { readonly redirect: ServiceResponse } {
     const { router, place, redirects, unversionedPaths, readonly } = this.#options;
     const isReading = request.method === 'GET' || request.method === 'HEAD';
-    if (this.#frontPage !== undefined && isReading && target.path === `${place.pathPrefix}/`) {
+    if (this.#frontPage !== undefined && isReading && target.path === this.#rootPath) {
       return { redirect: this.#leaveRoot(request, target, this.#frontPage) };
     }
     const isUnversioned = unversionedPaths.has(target.path);
@@ -165,20 +167,20 @@ export class Dispatcher {
 
   async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
     const { cors, clock } = this.#options;
-    const { session, identities, note, admission } = outer;
+    const { unit, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
     // Before passwords are checked, which costs more than anything else that strangers can ask for.
     if (admission !== undefined) await admission.arrive(request, found);
-    const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, session, found.below);
+    const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, unit, found.below);
     if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(request, found, caller);
     if (note !== undefined) note.caller = caller;
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
     let served: Served = { route: found.route, below: found.below, request };
-    if (alias !== undefined) served = await this.#resolveAlias(alias, { request, path: found.below, session, caller });
+    if (alias !== undefined) served = await this.#resolveAlias(alias, { request, path: found.below, unit, caller });
     const { endpoint, ids, parameters, refused } = served.route;
     if (receive !== undefined && refused === undefined) {
-      await receive({ request, ids, session, caller, isAlias: alias !== undefined });
+      await receive({ request, ids, unit, caller, isAlias: alias !== undefined });
     }
     const refusedOrigin = cors.checkOrigin(request);
     const context: Context = {
@@ -187,7 +189,7 @@ export class Dispatcher {
       ids,
       parameters,
       query: target.query,
-      session,
+      unit,
       caller,
       issues: refusedOrigin === undefined ? [] : [refusedOrigin],
       now: clock.now(),

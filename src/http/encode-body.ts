@@ -1,14 +1,13 @@
 // Long texts of responses, encoded as bytes in steps. As bytes they lie outside of the heap while they wait for the client.
 import { runFromNow, type Steps } from '../base/steps.ts';
-
-/** Characters that are encoded in one turn of the event loop: about a millisecond. */
-const charsOfTurn = 1_000_000;
+import { charsOfTurn } from '../engine/stored-work.ts';
 
 /** Encodes a text, or its pieces one after the other, in UTF-8. */
 export function encodeBody(text: string | readonly string[]): Buffer | Promise<Buffer> {
   return runFromNow(encodeInSteps(typeof text === 'string' ? [text] : text), 'normal');
 }
 
+/** Encodes about a millisecond's worth of text in one step. */
 function* encodeInSteps(pieces: readonly string[]): Steps<Buffer> {
   const isLong = pieces.reduce((sum, piece) => sum + piece.length, 0) > charsOfTurn;
   if (isLong) yield;

@@ -4,7 +4,7 @@ import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
-import type { Reader, Session } from '../engine/session.ts';
+import type { Reader, UnitOfWork } from '../engine/unit-of-work.ts';
 
 /** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
 export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
@@ -57,20 +57,20 @@ export class Identities {
    * @param path decoded, without the version prefix
    * @throws BackendUnavailable when the credentials cannot be checked now; ServiceError clientAtCapacity
    */
-  async resolve(request: ServiceRequest, session: Session, path: string): Promise<Caller> {
+  async resolve(request: ServiceRequest, unit: UnitOfWork, path: string): Promise<Caller> {
     const { headers } = request;
     if (this.#isAnonymous(headers)) return anonymous;
     for (const policy of this.#policies) {
       if (policy.authenticateOnce === undefined) continue;
       const once = await authenticateOnce(policy, request, path);
       if (once === undefined) continue;
-      session.onAbandon(once.giveBack);
-      return this.#complete(await this.#toCaller(once.known, session));
+      unit.onAbandon(once.giveBack);
+      return this.#complete(await this.#toCaller(once.known, unit));
     }
     const credentials = headers['authorization'];
     const resolved = credentials === undefined ? undefined : this.#batch?.resolved.get(credentials);
     if (resolved !== undefined) return resolved;
-    const caller = await this.#complete(await this.#toCaller(await this.#find(request), session));
+    const caller = await this.#complete(await this.#toCaller(await this.#find(request), unit));
     if (credentials !== undefined) this.#batch?.resolved.set(credentials, caller);
     return caller;
   }
@@ -130,12 +130,12 @@ export class Identities {
     return undefined;
   }
 
-  async #toCaller(known: Known | undefined, session: Session): Promise<Caller> {
+  async #toCaller(known: Known | undefined, unit: UnitOfWork): Promise<Caller> {
     if (known === undefined) return anonymous;
     this.#userId ??= known.userId;
     const { userId, profile } = known;
-    const given = this.#sources.length === 0 ? nobody : await this.#askSources(userId, session.reader);
-    return callerInGroups(userId, given, () => session.reader.permission.getUserPrincipals(userId), profile);
+    const given = this.#sources.length === 0 ? nobody : await this.#askSources(userId, unit.reader);
+    return callerInGroups(userId, given, () => unit.reader.permission.getUserPrincipals(userId), profile);
   }
 
   /** The entries of a batch see one state of groups; a request alone lets the backend look, along with everything else. */

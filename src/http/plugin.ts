@@ -19,7 +19,7 @@ import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
 import type { ResourceAction } from '../engine/resource-action.ts';
 import type { EngineOptions } from '../engine/scope.ts';
-import type { Stores } from '../engine/session.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';

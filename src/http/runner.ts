@@ -4,8 +4,8 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
-import { Races } from '../engine/races.ts';
-import { Session, type Stores } from '../engine/session.ts';
+import { Retry } from '../engine/retry.ts';
+import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
@@ -46,22 +46,27 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
-  const races = new Races();
+  const races = new Retry();
   const admission = options.rateLimits?.begin();
   for (;;) {
     const { contended, isFirst } = races;
     // What has failed together with others is done by itself from the second attempt on.
     const identities = new Identities(options);
-    const session = new Session(stores, logger, { contended, subscribers, mayWriteAlone: isFirst, user: identities });
+    const unit = new UnitOfWork(stores, logger, {
+      contended,
+      subscribers,
+      mayWriteConditionally: isFirst,
+      user: identities,
+    });
     const note = observer === undefined ? undefined : new Note(observer);
     try {
-      const dispatched = await dispatcher.dispatch(request, { session, identities, note, admission });
-      const response = session.hasEvents ? await fireEvents(session, dispatched, logger) : dispatched;
-      if (session.hasConsequences) await session.end(response.status < 500);
+      const dispatched = await dispatcher.dispatch(request, { unit, identities, note, admission });
+      const response = unit.hasEvents ? await fireEvents(unit, dispatched, logger) : dispatched;
+      if (unit.hasConsequences) await unit.end(response.status < 500);
       admission?.addTo(response.headers);
       return { response, userId: identities.userId, note };
     } catch (error) {
-      await session.abandon();
+      await unit.abandon();
       if (error instanceof MemoryAwaited) {
         const refusal = await waitForMemory(error);
         if (refusal !== undefined) {
@@ -98,12 +103,12 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
  * @returns the response, which subscribers may have changed
  * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
  */
-async function fireEvents(session: Session, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
-  if (session.isDoomed || response.status >= 500) return response;
-  const scope = { session, response };
-  await session.events.fire(scope);
-  for (const { name, handle } of session.events.takeAfter()) {
-    session.afterCommit(async () => {
+async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
+  if (unit.isRollbackOnly || response.status >= 500) return response;
+  const scope = { unit, response };
+  await unit.events.fire(scope);
+  for (const { name, handle } of unit.events.takeAfter()) {
+    unit.afterCommit(async () => {
       try {
         await handle();
       } catch (error) {

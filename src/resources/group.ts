@@ -5,7 +5,7 @@ import { invalidParameters } from '../core/errors.ts';
 import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
 import { EVERYONE } from '../core/permissions/principals.ts';
 import type { Change, Complain, PendingWrite, ResourceKind } from '../engine/kind.ts';
-import type { Writer } from '../engine/session.ts';
+import type { Writer } from '../engine/unit-of-work.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 

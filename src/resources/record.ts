@@ -45,7 +45,7 @@ async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Co
     cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
     cacheSeconds(`${bucket}_record_cache_expires_seconds`);
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
-  const stored = await context.session.reader.storage.get(list, collection);
+  const stored = await context.unit.reader.storage.get(list, collection);
   const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
 }

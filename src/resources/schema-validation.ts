@@ -56,13 +56,13 @@ function* mark(attributes: JsonObject, timestamp: number): Steps<JsonObject> {
   return marked;
 }
 
-function findBucket({ ids, session }: PendingWrite): Promise<StoredObject | undefined> {
-  return session.reader.storage.get({ kind: 'bucket', parent: '' }, ids['bucket_id']!);
+function findBucket({ ids, unit }: PendingWrite): Promise<StoredObject | undefined> {
+  return unit.reader.storage.get({ kind: 'bucket', parent: '' }, ids['bucket_id']!);
 }
 
-function findCollection({ ids, session }: PendingWrite): Promise<StoredObject | undefined> {
+function findCollection({ ids, unit }: PendingWrite): Promise<StoredObject | undefined> {
   const list = { kind: 'collection', parent: `/buckets/${ids['bucket_id']}` };
-  return session.reader.storage.get(list, ids['collection_id']!);
+  return unit.reader.storage.get(list, ids['collection_id']!);
 }
 
 async function schemaOf(object: StoredObject | undefined, attribute: string): Promise<JsonObject | undefined> {

@@ -143,17 +143,17 @@ export const callOrderCases: readonly TransactionCase[] = [
       });
       await inUnit(database, async (transaction) => {
         const writer = storage.writer(transaction);
-        assert.equal((await writer.hold(list, 'fruits'))?.text, '{"a":1}');
+        assert.equal((await writer.lockShared(list, 'fruits'))?.text, '{"a":1}');
         await writer.update(list, 'fruits', '{"a":2}');
-        assert.equal((await writer.hold(list, 'fruits'))?.text, '{"a":2}');
+        assert.equal((await writer.lockShared(list, 'fruits'))?.text, '{"a":2}');
         assert.equal((await writer.get(list, 'fruits'))?.text, '{"a":2}');
-        assert.ok(await writer.hold(list, 'nuts'));
+        assert.ok(await writer.lockShared(list, 'nuts'));
         await writer.delete(list, 'fruits');
         assert.equal(await writer.get(list, 'fruits'), undefined);
-        assert.equal(await writer.hold(list, 'fruits'), undefined);
+        assert.equal(await writer.lockShared(list, 'fruits'), undefined);
         await writer.deleteChildren('/buckets/food');
         assert.equal(await writer.get(list, 'nuts'), undefined);
-        assert.equal(await writer.hold(list, 'nuts'), undefined);
+        assert.equal(await writer.lockShared(list, 'nuts'), undefined);
       });
     },
   },

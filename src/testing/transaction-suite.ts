@@ -6,8 +6,8 @@ import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from './contract-case.ts';
 import { callOrderCases } from './call-order.ts';
-import { holdingCases } from './holding.ts';
-import { loneWriteCases } from './lone-writes.ts';
+import { sharedLockCases } from './shared-locks.ts';
+import { conditionalWriteCases } from './conditional-writes.ts';
 import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from './storage-probe.ts';
 import { inRolledBackUnit, inUnitOf as unit, type Writers } from './unit-of-work.ts';
@@ -385,7 +385,7 @@ export const transactionCases: readonly TransactionCase[] = [
   ...visibility,
   ...concurrency,
   ...callOrderCases,
-  ...holdingCases,
-  ...loneWriteCases,
+  ...sharedLockCases,
+  ...conditionalWriteCases,
   ...severalParentsCases,
 ];

@@ -5,8 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
-import { Races } from '../engine/races.ts';
-import { Session, type Stores } from '../engine/session.ts';
+import { Retry } from '../engine/retry.ts';
+import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
 import { bury, deadKind, parseEntry, pendingKind, readFirst, rewrite, take, type Entry } from './outbox.ts';
 import type { Outcome, Sender } from './post.ts';
@@ -31,7 +31,7 @@ export type Rest =
 
 /** One transaction over an outbox. */
 interface Unit {
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   readonly storage: StorageWriter;
   readonly list: ListKey;
 }
@@ -66,8 +66,8 @@ export class Courier {
       const held: Entry = begun;
       const outcome = await sender.send(held, stop);
       const goesOn = turn < turnLength && !stop.aborted && outcome.kind !== 'aborted';
-      begun = await this.#write(async (storage, session) => {
-        const isOurs = await this.#settle({ storage, session, list }, held, outcome);
+      begun = await this.#write(async (storage, unit) => {
+        const isOurs = await this.#settle({ storage, unit, list }, held, outcome);
         return goesOn && isOurs ? this.#begin(storage, list) : 'more';
       });
     }
@@ -112,7 +112,7 @@ export class Courier {
   }
 
   async #fail(
-    { storage, session, list }: Unit,
+    { storage, unit, list }: Unit,
     { stored, held, outcome }: { stored: StoredObject; held: Entry; outcome: Outcome & { kind: 'failed' } },
   ): Promise<void> {
     const { name, options, clock, logger } = this.#context;
@@ -124,28 +124,28 @@ export class Courier {
       await take(storage, list, held.id);
       const dead: ListKey = { kind: deadKind(name), parent: list.parent };
       const deadLetters = await bury(storage, dead, stored, { reason, maxDeadLetters: options.maxDeadLetters });
-      session.afterCommit(() => logger.error({ ...fields, deadLetters }, 'A webhook delivery was given up'));
+      unit.afterCommit(() => logger.error({ ...fields, deadLetters }, 'A webhook delivery was given up'));
       return;
     }
     const due = now + delayOf(attempts, outcome.retryAfterMs, options);
     await rewrite(storage, list, stored, { holder: '', heldUntil: 0, attempts, due, reason });
     const retryInMs = due - now;
-    session.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be repeated'));
+    unit.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be repeated'));
   }
 
   /** A transaction of its own over the storage, run again when it loses a race. */
-  async #write<T>(work: (storage: StorageWriter, session: Session) => Promise<T>): Promise<T> {
+  async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const races = new Races();
+    const races = new Retry();
     for (;;) {
-      const session = new Session(stores, logger, { contended: races.contended });
+      const unit = new UnitOfWork(stores, logger, { contended: races.contended });
       try {
-        const { storage } = await session.writer();
-        const result = await work(storage, session);
-        await session.end(true);
+        const { storage } = await unit.writer();
+        const result = await work(storage, unit);
+        await unit.end(true);
         return result;
       } catch (error) {
-        await session.abandon();
+        await unit.abandon();
         if (!races.isLost(error)) throw error;
         await races.pause();
       }

@@ -54,14 +54,14 @@ export function webhookListener(context: ListenerContext): Listener {
     isSync: true,
     async handle(event, scope) {
       if (scope === undefined) throw new Error('a webhook has to be told inside the transaction');
-      const { session } = scope;
+      const { unit } = scope;
       const parent = outboxParent(event.list);
-      const { storage } = await session.writer();
+      const { storage } = await unit.writer();
       const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
       const formatting = runFromNow(formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields }), 'urgent');
       const bodies = formatting instanceof Promise ? await formatting : formatting;
       await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
-      session.afterCommit(() => rounds.wake(parent));
+      unit.afterCommit(() => rounds.wake(parent));
     },
     start: () => rounds.start(),
     async stop() {

@@ -149,9 +149,9 @@ describe('a plugin that fails in a request', () => {
         operations: {
           GET: {
             id: 'trap',
-            async handle({ parameters, session }) {
+            async handle({ parameters, unit }) {
               if (parameters['how'] === 'refuse') throw new ServiceError('forbidden', { message: 'not today' });
-              const { storage } = await session.writer();
+              const { storage } = await unit.writer();
               await storage.create({ kind: 'thing', parent: '' }, 'kept', '{}');
               if (parameters['how'] === 'fail') throw new Error('a secret');
               // oxlint-disable-next-line typescript/prefer-promise-reject-errors

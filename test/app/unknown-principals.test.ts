@@ -1,7 +1,7 @@
 // Principals that name nothing, found in the permissions and groups of a service.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findUnknownPrincipals, type PrincipalFindings } from '../../src/app/unknown-principals.ts';
-import type { Stores } from '../../src/engine/session.ts';
+import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';

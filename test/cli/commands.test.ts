@@ -108,7 +108,7 @@ describe('coffer init', () => {
     writeFileSync(join(cwd, 'mine.ini'), 'precious');
     const { code, err } = await run(['init', '--ini', 'mine.ini'], { cwd });
     expect(code).toBe(1);
-    expect(err).toContain('mine.ini is there already');
+    expect(err).toContain('mine.ini exists already');
     expect(readFileSync(join(cwd, 'mine.ini'), 'utf8')).toBe('precious');
   });
 });

@@ -69,7 +69,7 @@ test('a service is exported, and comes back to life on another backend with acco
   expect([exported.code, exported.err]).toEqual([0, expect.stringContaining('objects: ')]);
   expect(exported.out).toMatch(/^all\.ndjson\.gz: \d+ lists, \d+ objects, 1 tombstones, permissions of \d+ objects\n$/);
   const again = await run(['export', 'all.ndjson.gz', '--config', old, '--quiet'], { cwd });
-  expect(again).toEqual({ code: 1, out: '', err: 'coffer: all.ndjson.gz is there already\n' });
+  expect(again).toEqual({ code: 1, out: '', err: 'coffer: all.ndjson.gz exists already\n' });
 
   const url = await createDatabase();
   const fresh = join(cwd, 'new.ini');

@@ -97,7 +97,7 @@ describe('coffer init --from', () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nreadonly = true\n');
     const over = await run(['init', '--from', 'old.ini', '--config', 'old.ini'], { cwd });
-    expect([over.code, over.err]).toEqual([1, expect.stringContaining('old.ini is there already')]);
+    expect([over.code, over.err]).toEqual([1, expect.stringContaining('old.ini exists already')]);
     expect(readFileSync(join(cwd, 'old.ini'), 'utf8')).toBe('[app:main]\nreadonly = true\n');
     const none = await run(['init', '--from', 'no.ini'], { cwd });
     expect([none.code, none.err]).toEqual([1, expect.stringContaining('there is no such file')]);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
 import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
-import { writeAlone } from '../../src/testing/lone-writes.ts';
+import { writeConditionally } from '../../src/testing/conditional-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
@@ -188,11 +188,11 @@ function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
     .record({ list: lists, id: ids, holder, text, uri, entries: entryLists })
     .filter(({ holder: parent, uri: object, entries }) => !holdsUnstorable([parent, object, entries]));
   const args = fc.tuple(write, expects);
-  return call('writeAlone', args, async (stores: Stores, given, expected) => {
+  return call('writeConditionally', args, async (stores: Stores, given, expected) => {
     const object = await stores.storage.reader.get(given.list, given.id);
     const another = { lastModified: object?.lastModified ?? 1, text: '{"another":1}' };
     const objects = { object, nothing: undefined, another };
-    return writeAlone(stores, { ...given, expected: objects[expected] });
+    return writeConditionally(stores, { ...given, expected: objects[expected] });
   });
 }
 

@@ -6,7 +6,7 @@ import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import type { PageQuery } from '../../src/core/query/ast.ts';
 import { lastModifiedField } from '../../src/core/query/fields.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
-import type { Reader, Stores } from '../../src/engine/session.ts';
+import type { Reader, Stores } from '../../src/engine/unit-of-work.ts';
 import { manyShared, readSharedPage } from '../../src/engine/shared-page.ts';
 import { createTestClock } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/unit-of-work.ts';

@@ -60,11 +60,11 @@ const subscribers: readonly Subscriber[] = [
     on: 'ResourceChanged',
     actions: ['create'],
     kinds: ['record'],
-    async handle({ changes, request }, { session }) {
+    async handle({ changes, request }, { unit }) {
       for (const { ids, caller } of changes) {
         if (ids['record_id'] !== 'mirrored') continue;
         const place = host!.objects.place('record', { ...ids, record_id: 'mirror' });
-        await host!.objects.write({ session, caller, request }, place, { attributes: () => ({ of: 'mirrored' }) });
+        await host!.objects.write({ unit, caller, request }, place, { attributes: () => ({ of: 'mirrored' }) });
       }
     },
   },

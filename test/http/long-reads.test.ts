@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
-import type { Stores } from '../../src/engine/session.ts';
+import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { testBackends, type TestService } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/unit-of-work.ts';
 

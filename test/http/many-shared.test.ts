@@ -1,6 +1,6 @@
 // Lists for callers who may see very many of their objects one by one: the same answers as ever, on every backend.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Stores } from '../../src/engine/session.ts';
+import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestService } from '../../src/testing/index.ts';

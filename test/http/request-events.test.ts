@@ -25,11 +25,11 @@ const plugin = definePlugin({
           on: 'ResourceChanged',
           actions: ['create'],
           kinds: ['record'],
-          async handle({ changes, request }, { session }) {
+          async handle({ changes, request }, { unit }) {
             for (const { ids, caller } of changes) {
               if (ids['record_id'] !== 'mirrored') continue;
               const place = host!.objects.place('record', { ...ids, record_id: 'mirror' });
-              await host!.objects.write({ session, caller, request }, place, { attributes: () => ({}) });
+              await host!.objects.write({ unit, caller, request }, place, { attributes: () => ({}) });
             }
           },
         },
@@ -52,8 +52,8 @@ const plugin = definePlugin({
           name: 'deleting',
           on: 'ResourceDeleting',
           kinds: ['collection'],
-          async handle(change, session) {
-            const { storage } = await session.writer();
+          async handle(change, unit) {
+            const { storage } = await unit.writer();
             const records = await storage.countAll({ kind: 'record', parent: change.uri }, { filters: [] });
             deleted.push(`${describeChange(change)} with ${records}`);
           },

@@ -44,7 +44,7 @@ const copier = definePlugin({
             async handle(context) {
               const { from, to } = context.request.body.parse() as { readonly from: string; readonly to: string };
               const source = recordAt(from);
-              const { storage } = await context.session.writer();
+              const { storage } = await context.unit.writer();
               await storage.lock(objects.kind('record').listKey(source.ids, context.caller));
               const attributes: JsonObject = (await objects.find(context, source))!.attributes;
               await objects.write(context, recordAt(to), {

@@ -46,8 +46,8 @@ const saboteur = definePlugin({
       operations: {
         POST: {
           id: 'import_link',
-          async handle({ request, session }) {
-            const { storage } = await session.writer();
+          async handle({ request, unit }) {
+            const { storage } = await unit.writer();
             const list = { kind: 'attachments', parent: '__attachments__' };
             await storage.create(list, randomUUID(), formatJson(request.body.parse()));
             return jsonResponse(200, {});

@@ -14,10 +14,10 @@ export const forgetting = definePlugin({
         operations: {
           POST: {
             id: 'forget',
-            async handle({ query, session }) {
+            async handle({ query, unit }) {
               const given = new Map(query);
               const [parent, before] = [given.get('parent'), given.get('before')];
-              const { storage } = await session.writer();
+              const { storage } = await unit.writer();
               const count = await storage.purgeDeleted({
                 kind: 'record',
                 ...(parent === undefined ? {} : { parent }),

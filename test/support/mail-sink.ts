@@ -34,11 +34,11 @@ export async function startMailSink(options: SMTPServerOptions = {}): Promise<Ma
     disableReverseLookup: true,
     onAuth: ({ username, password }, _session, done) =>
       password === 'secret' ? done(null, { user: username }) : done(new Error('wrong')),
-    onData(stream, session, done) {
+    onData(stream, unit, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        const { envelope, user, secure } = session;
+        const { envelope, user, secure } = unit;
         const raw = Buffer.concat(chunks).toString('utf8');
         const sender = envelope.mailFrom === false ? '' : (envelope.mailFrom?.address ?? '');
         letters.push({

@@ -95,7 +95,7 @@ async function makeProvider(issuer: string): Promise<Provider> {
     ],
     jwks: { keys: [key] },
     cookies: { keys: ['a key for cookies'] },
-    ttl: { AccessToken: 3600, Grant: 3600, IdToken: 3600, Interaction: 3600, Session: 3600 },
+    ttl: { AccessToken: 3600, Grant: 3600, IdToken: 3600, Interaction: 3600, UnitOfWork: 3600 },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     findAccount: (_context, id) => ({
       accountId: id,

@@ -27,12 +27,12 @@ export function publishEndpoint({ objects, clock }) {
       POST: {
         id: 'publish_record',
         async handle(context) {
-          const { session, caller, request, ids } = context;
+          const { unit, caller, request, ids } = context;
           const place = { kind: 'record', ids };
           // First the permission: who lacks it is not told whether there is such a record.
           await objects.requireAllowed(context, place, 'publish');
           // Takes the way of every write: under the lock of the list, with hooks and events.
-          const written = await objects.write({ session, caller, request }, place, {
+          const written = await objects.write({ unit, caller, request }, place, {
             attributes: (old) => (old === undefined ? undefined : { ...old.attributes, published: clock.now() }),
           });
           if (written === undefined) throw new ServiceError('missingObject');

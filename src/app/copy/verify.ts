@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ListState } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { digestList, digestMemberships, digestPermissions, type ListDigest, type SetDigest } from './digest.ts';
 import { walkLists, walkPairs } from './walk.ts';
 

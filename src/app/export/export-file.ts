@@ -36,7 +36,7 @@ const ownerOnly = 0o600;
  * @throws ExportRefused when there is such a file, or not all of it can be written
  */
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
-  if (existsSync(path)) throw new ExportRefused(`${path} is there already`);
+  if (existsSync(path)) throw new ExportRefused(`${path} exists already`);
   const part = `${path}.part`;
   const file = (await open(part, 'w', ownerOnly)).createWriteStream({ flush: true });
   const gzip = path.endsWith('.gz') ? createGzip({ level: 1 }) : undefined;

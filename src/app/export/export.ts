@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListState } from '../../contracts/storage.ts';
 import { systemClock } from '../../base/clock.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { readVersion } from '../../settings/version.ts';
 import type { OpenStores } from '../backends.ts';

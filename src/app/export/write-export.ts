@@ -2,7 +2,7 @@
 // pages, so that the memory used does not depend on how much there is.
 import { createHash, type Hash } from 'node:crypto';
 import type { ListState } from '../../contracts/storage.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
 import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../copy/walk.ts';
 import { fingerprintList } from '../secret-fingerprints.ts';

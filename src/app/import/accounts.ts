@@ -4,7 +4,7 @@ import { getKey } from '../../base/json.ts';
 import { isTombstone, StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { accountList, accountPrincipal, accountUri } from '../../plugins/accounts/account.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import type { Compared, Side } from '../copy/verify.ts';

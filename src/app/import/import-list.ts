@@ -4,7 +4,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../copy/walk.ts';
 import { isUnfit } from './entries.ts';

@@ -1,6 +1,6 @@
 // Imports everything that a running server of the protocol shows to one user, over its HTTP API, and compares both sides.
 import type { Settings } from '../../settings/settings.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';

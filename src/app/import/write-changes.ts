@@ -3,7 +3,7 @@
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { StorageWriter } from '../../contracts/storage.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import type { Stores } from '../../engine/session.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
 import { replacing } from '../copy/copy-permissions.ts';
 import { inUnit } from '../copy/units.ts';
 import type { SourceList } from './lists.ts';

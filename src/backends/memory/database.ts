@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
 import { ListChanges } from './list-changes.ts';
 import { ListTable } from './list-table.ts';
-import { writeAlone } from './lone-write.ts';
+import { writeConditionally } from './conditional-write.ts';
 import { MemoryUnit, UnitQueue } from './unit-queue.ts';
 
 export interface MemoryDatabase extends Database {
@@ -33,8 +33,8 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     lists,
     grants,
     begin: ({ userId } = {}) => queue.begin(userId),
-    writeAlone: (write) =>
-      queue.runAlone((unit) => writeAlone(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
+    writeConditionally: (write) =>
+      queue.runAlone((unit) => writeConditionally(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {

@@ -1,11 +1,11 @@
 // Pages of lists as clients see them, of which those are kept that were asked for last: fleets ask for the same.
-import { Shelf } from '../../base/shelf.ts';
+import { GenerationCache } from '../../base/generation-cache.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import { joinPage, type JoinedEntries } from '../../core/objects/joined.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
-import { nameStretch } from '../../core/query/stretch-name.ts';
+import { timeRangeKey } from '../../core/query/time-range-key.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { selectPage } from './select.ts';
 
@@ -20,7 +20,7 @@ interface Kept {
 
 export class PageTexts {
   readonly #table: ListTable;
-  readonly #kept = new Shelf<Kept>(maxChars);
+  readonly #kept = new GenerationCache<Kept>(maxChars);
 
   constructor(table: ListTable) {
     this.#table = table;
@@ -35,10 +35,10 @@ export class PageTexts {
   }
 
   *#readEntries(list: ObjectList, query: PageQuery): Steps<JoinedEntries> {
-    const stretch = nameStretch(query);
+    const indexRange = timeRangeKey(query);
     const { kind, parent, contents, version } = list;
-    if (stretch === undefined) return yield* joinPage(yield* selectPage(contents, query), query.maxBytes);
-    const key = `${kind} ${parent} ${stretch}`;
+    if (indexRange === undefined) return yield* joinPage(yield* selectPage(contents, query), query.maxBytes);
+    const key = `${kind} ${parent} ${indexRange}`;
     const known = this.#kept.get(key);
     if (known?.version === version) return known.page;
     const selected = yield* selectPage(contents, query);

@@ -9,7 +9,7 @@ import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
 
 /** A part of a list in the order of one of its indexes; by id it begins after an id, or at the end of the range. */
-export type Stretch =
+export type IndexRange =
   | { readonly by: 'time'; readonly range: TimestampRange; readonly descending: boolean }
   | { readonly by: 'id'; readonly range: IdRange; readonly after: string | undefined; readonly descending: boolean };
 
@@ -43,16 +43,16 @@ export class Indexes<T extends StoredEntry> {
     return new Indexes(this.#parts.map(({ byTime, byId }) => ({ byTime: byTime.clone(), byId: byId.clone() })));
   }
 
-  walk(stretch: Stretch): Iterable<T> {
+  walk(indexRange: IndexRange): Iterable<T> {
     const [first, second] = this.#parts;
     if (first === undefined) return [];
-    if (second === undefined) return walk(first, stretch);
-    const sign = stretch.descending ? -1 : 1;
+    if (second === undefined) return walk(first, indexRange);
+    const sign = indexRange.descending ? -1 : 1;
     const compare =
-      stretch.by === 'time'
+      indexRange.by === 'time'
         ? (a: T, b: T) => sign * (a.lastModified - b.lastModified)
         : (a: T, b: T) => sign * compareText(a.id, b.id);
-    return merge(walk(first, stretch), walk(second, stretch), compare);
+    return merge(walk(first, indexRange), walk(second, indexRange), compare);
   }
 }
 
@@ -88,17 +88,17 @@ function workOn(entry: StoredEntry, looksInside: boolean): number {
  */
 export function* scan<T extends StoredEntry>(
   indexes: Indexes<T>,
-  stretch: Stretch,
+  indexRange: IndexRange,
   looksInside: boolean,
   visit: (entry: T) => boolean,
 ): Steps<void> {
   let source = indexes;
-  let ahead = stretch;
+  let ahead = indexRange;
   for (;;) {
     const last = scanStep(source, ahead, looksInside, visit);
     if (last === undefined) return;
     if (source === indexes) source = indexes.copy();
-    ahead = stretchAfter(ahead, last);
+    ahead = indexRangeAfter(ahead, last);
     yield;
   }
 }
@@ -106,12 +106,12 @@ export function* scan<T extends StoredEntry>(
 /** Returns the entry after which it goes on, if it does. */
 function scanStep<T extends StoredEntry>(
   indexes: Indexes<T>,
-  stretch: Stretch,
+  indexRange: IndexRange,
   looksInside: boolean,
   visit: (entry: T) => boolean,
 ): T | undefined {
   let work = 0;
-  for (const entry of indexes.walk(stretch)) {
+  for (const entry of indexes.walk(indexRange)) {
     if (visit(entry)) return undefined;
     work += workOn(entry, looksInside);
     if (work >= stepWork) return entry;
@@ -142,14 +142,16 @@ export function* lookUp<T extends StoredEntry>(
   }
 }
 
-function stretchAfter(stretch: Stretch, last: StoredEntry): Stretch {
-  if (stretch.by === 'id') return { ...stretch, after: last.id };
-  const direction = stretch.descending ? 'descending' : 'ascending';
-  return { ...stretch, range: rangeAfter(stretch.range, direction, last.lastModified) };
+function indexRangeAfter(indexRange: IndexRange, last: StoredEntry): IndexRange {
+  if (indexRange.by === 'id') return { ...indexRange, after: last.id };
+  const direction = indexRange.descending ? 'descending' : 'ascending';
+  return { ...indexRange, range: rangeAfter(indexRange.range, direction, last.lastModified) };
 }
 
-function walk<T>({ byTime, byId }: Part<T>, stretch: Stretch): Iterable<T> {
-  return stretch.by === 'time' ? walkByTime(byTime, stretch.range, stretch.descending) : walkById(byId, stretch);
+function walk<T>({ byTime, byId }: Part<T>, indexRange: IndexRange): Iterable<T> {
+  return indexRange.by === 'time'
+    ? walkByTime(byTime, indexRange.range, indexRange.descending)
+    : walkById(byId, indexRange);
 }
 
 function* walkByTime<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange, descending: boolean): Iterable<T> {
@@ -163,7 +165,7 @@ function* walkByTime<T>(index: OrderedMap<number, T>, { low, high }: TimestampRa
 
 function* walkById<T>(
   index: OrderedMap<string, T>,
-  { range: { low, high }, after, descending }: Stretch & { readonly by: 'id' },
+  { range: { low, high }, after, descending }: IndexRange & { readonly by: 'id' },
 ): Iterable<T> {
   if (index.isEmpty) return;
   const pairs = descending ? index.entriesReversed(after ?? high) : index.entries(after ?? low);

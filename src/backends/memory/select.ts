@@ -19,7 +19,7 @@ import {
   type TimestampRange,
 } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
-import { bothIndexes, liveIndexes, lookUp, scan, type Indexes, type Stretch } from './scan.ts';
+import { bothIndexes, liveIndexes, lookUp, scan, type Indexes, type IndexRange } from './scan.ts';
 
 export interface Selected<T extends StoredEntry> {
   readonly entries: readonly T[];
@@ -55,10 +55,10 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
   const wanted = query.limit + 1;
   const { range, rest } = splitTimestampRange(query.filters);
   const ids = query.ids ?? namedIds(rest);
-  const stretch = ids === undefined ? stretchOf(query, range) : undefined;
-  if (stretch !== undefined) {
+  const indexRange = ids === undefined ? indexRangeOf(query, range) : undefined;
+  if (indexRange !== undefined) {
     const found: T[] = [];
-    yield* scan(indexes, stretch, rest.length > 0, (entry) => {
+    yield* scan(indexes, indexRange, rest.length > 0, (entry) => {
       if (matches(entry, rest)) found.push(entry);
       return found.length >= wanted;
     });
@@ -81,7 +81,7 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
 }
 
 /** The stretch of an index that has the entries in the order of the query; `undefined` when there is no such index. */
-function stretchOf({ filters, sort, after }: PageQuery, range: TimestampRange): Stretch | undefined {
+function indexRangeOf({ filters, sort, after }: PageQuery, range: TimestampRange): IndexRange | undefined {
   const [first] = sort;
   if (first === undefined) return undefined;
   const descending = first.direction === 'descending';

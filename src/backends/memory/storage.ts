@@ -140,7 +140,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   /** Nothing to hold: while the unit lasts nobody else deletes. */
-  hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
     return this.get(list, id);
   }
 

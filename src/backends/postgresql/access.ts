@@ -1,20 +1,20 @@
 // How a backend reaches its tables: committed state on any connection, a unit of work on its own.
 import type { ConnectionPool } from './connection-pool.ts';
-import type { Result, Row, SqlValue, Statement, Stretch } from './connection.ts';
+import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
-import type { Gatherings } from './gathering.ts';
+import type { QueryBatchers } from './query-batcher.ts';
 import type { LongReads } from './long-reads.ts';
-import { answersOf, arraysOf, type Question, type QuestionValue } from './question.ts';
+import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import type { PostgresUnit } from './unit.ts';
 
 export interface Access {
   /** Runs a statement that reads. */
   run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
   /** The rows that answer a question. */
-  ask(question: Question, values: readonly QuestionValue[]): Promise<readonly Row[]>;
+  ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
   /** The same for several lots of values, at least one, in their order. */
-  askAll(question: Question, lots: readonly (readonly QuestionValue[])[]): Promise<readonly (readonly Row[])[]>;
+  askAll(query: BatchableQuery, lots: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
   dialect(): Promise<Dialect>;
   /** Sends what the unit has kept back so far, so that the next statement sees it. */
   settle(): void;
@@ -35,23 +35,23 @@ const maxGathered = 8;
 /** Access to committed state. */
 export function accessCommitted(
   pool: ConnectionPool,
-  gatherings: Gatherings,
-  longReads: Readonly<Record<Stretch['of'], LongReads>>,
+  batchers: QueryBatchers,
+  longReads: Readonly<Record<ScanTarget['of'], LongReads>>,
   dialect: () => Promise<Dialect>,
   backend: BackendName,
 ): Access {
   const run: Access['run'] = (statement, values) => {
-    const { goesThrough } = statement;
-    if (goesThrough === undefined) return pool.run(backend, statement, values);
-    return longReads[goesThrough.of].run(goesThrough.name, () => pool.run(backend, statement, values));
+    const { scans } = statement;
+    if (scans === undefined) return pool.run(backend, statement, values);
+    return longReads[scans.of].run(scans.name, () => pool.run(backend, statement, values));
   };
   return {
     run,
-    ask: (question, values) => gatherings.ask(backend, question, values),
-    askAll: (question, lots) =>
+    ask: (query, values) => batchers.ask(backend, query, values),
+    askAll: (query, lots) =>
       lots.length > maxGathered
-        ? askTogether(run, question, lots)
-        : Promise.all(lots.map((values) => gatherings.ask(backend, question, values))),
+        ? askTogether(run, query, lots)
+        : Promise.all(lots.map((values) => batchers.ask(backend, query, values))),
     dialect,
     settle: () => {},
   };
@@ -59,8 +59,8 @@ export function accessCommitted(
 
 async function askTogether(
   run: Access['run'],
-  { together }: Question,
-  lots: readonly (readonly QuestionValue[])[],
+  { together }: BatchableQuery,
+  lots: readonly (readonly BatchValue[])[],
 ): Promise<readonly (readonly Row[])[]> {
   return answersOf((await run(together, arraysOf(lots))).rows, lots.length);
 }
@@ -77,7 +77,7 @@ export function accessUnit(
     unit,
     run,
     ask: async ({ alone }, values) => (await run(alone, values)).rows,
-    askAll: (question, lots) => askTogether(run, question, lots),
+    askAll: (query, lots) => askTogether(run, query, lots),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,

@@ -25,7 +25,7 @@ const lockBelow = prepared(
 );
 const lockEarlierBelow: Statement = {
   ...prepared('lock-earlier-below', `${lockBelow.text} NOWAIT`),
-  isImpatient: true,
+  failsOnLock: true,
 };
 const findBelow = prepared(
   'find-below',
@@ -171,7 +171,7 @@ function run(access: UnitAccess, { text, values }: Compiled): Promise<Result> {
 
 const lockAll = prepared('lock-all', 'SELECT 1 FROM coffer_lists ORDER BY parent, kind FOR UPDATE');
 const doomAll = prepared(
-  'doom-all',
+  'setRollbackOnly-all',
   `WITH gone AS (DELETE FROM coffer_lists RETURNING parent, list)
   INSERT INTO coffer_doomed_lists (parent, list) SELECT parent, list FROM gone`,
 );

@@ -11,7 +11,7 @@ export type SqlValue = string | number | boolean | null | readonly (string | num
 export type Row = readonly (string | null)[];
 
 /** A lot of rows that take long to go through when there are many of them. */
-export interface Stretch {
+export interface ScanTarget {
   /** The whole of a list, a page of one that may be long, or the principals of an object. */
   readonly of: 'list' | 'page' | 'entries';
   /** What tells it from all others of its kind. */
@@ -25,9 +25,9 @@ export interface Statement {
   /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
   readonly isQuick?: boolean;
   /** What it may have to go through as a whole. */
-  readonly goesThrough?: Stretch;
+  readonly scans?: ScanTarget;
   /** Whether it fails at once instead of waiting for a lock. */
-  readonly isImpatient?: boolean;
+  readonly failsOnLock?: boolean;
 }
 
 export interface Result {

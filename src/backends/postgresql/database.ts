@@ -1,19 +1,19 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: whatever they
 // must agree on stands in its rows, and nothing of it is kept in a process.
 import type { Clock } from '../../base/clock.ts';
-import type { BeginOptions, Database, LoneWrite, Transaction } from '../../contracts/database.ts';
+import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
-import type { Stretch } from './connection.ts';
+import type { ScanTarget } from './connection.ts';
 import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
-import { Gatherings } from './gathering.ts';
-import { Lines } from './lines.ts';
+import { QueryBatchers } from './query-batcher.ts';
+import { ListQueue } from './list-queue.ts';
 import { LockedLists } from './locked-lists.ts';
-import { LoneWrites } from './lone-writes.ts';
+import { ConditionalWrites } from './conditional-writes.ts';
 import { LongReads } from './long-reads.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
@@ -53,7 +53,7 @@ export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDat
   return new OpenDatabase(pool.share(), clock, ofKind);
 }
 
-type LongReadsByKind = Readonly<Record<Stretch['of'], LongReads>>;
+type LongReadsByKind = Readonly<Record<ScanTarget['of'], LongReads>>;
 
 class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
@@ -64,10 +64,10 @@ class OpenDatabase implements PostgresDatabase {
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
-  readonly #gatherings: Gatherings;
+  readonly #batchers: QueryBatchers;
   readonly #longReads: LongReadsByKind;
-  readonly #loneWrites: LoneWrites;
-  readonly #lines = new Lines();
+  readonly #conditionalWrites: ConditionalWrites;
+  readonly #queue = new ListQueue();
   readonly #units = new Map<PostgresUnit, LockedLists>();
   #dialect: Promise<Dialect> | undefined;
   #closing: Promise<void> | undefined;
@@ -77,8 +77,8 @@ class OpenDatabase implements PostgresDatabase {
     this.#pool = pool;
     this.#longReads = longReads;
     this.clock = clock;
-    this.#gatherings = new Gatherings(pool);
-    this.#loneWrites = new LoneWrites(pool);
+    this.#batchers = new QueryBatchers(pool);
+    this.#conditionalWrites = new ConditionalWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
   }
 
@@ -87,18 +87,18 @@ class OpenDatabase implements PostgresDatabase {
     const connection = await this.#pool.takeForUnit();
     const { opening, lockMs } = this.#pool;
     const onEnd = (): void => this.#forget(unit);
-    const unit = new PostgresUnit({ connection, opening, lines: this.#lines, lockMs, mayShare, onEnd });
+    const unit = new PostgresUnit({ connection, opening, queue: this.#queue, lockMs, mayShare, onEnd });
     this.#units.set(unit, new LockedLists(unit));
     return unit;
   }
 
-  async writeAlone(write: LoneWrite): Promise<number | undefined> {
+  async writeConditionally(write: ConditionalWrite): Promise<number | undefined> {
     this.#requireOpen();
-    return this.#loneWrites.write(write, this.clock.now());
+    return this.#conditionalWrites.write(write, this.clock.now());
   }
 
   committed(backend: BackendName): Access {
-    return accessCommitted(this.#pool, this.#gatherings, this.#longReads, () => this.#readDialect(), backend);
+    return accessCommitted(this.#pool, this.#batchers, this.#longReads, () => this.#readDialect(), backend);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {
@@ -126,10 +126,10 @@ class OpenDatabase implements PostgresDatabase {
 
   async initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]> {
     this.#requireOpen();
-    const lines = await initializeComponent(this.#pool, 'storage', databaseComponent, options);
+    const steps = await initializeComponent(this.#pool, 'storage', databaseComponent, options);
     // What an earlier process has left half deleted.
-    if (!options.dryRun || lines.length === 0) this.#reaper.wake();
-    return lines;
+    if (!options.dryRun || steps.length === 0) this.#reaper.wake();
+    return steps;
   }
 
   async refreshStatistics(): Promise<void> {

@@ -17,21 +17,21 @@ export class KnownChecks {
     bound: readonly BoundPermission[],
     ask: () => Promise<boolean>,
   ): Promise<boolean> {
-    const question = bound.map(({ objectId, permission }) => `${permission} ${objectId}`).join('\n');
+    const key = bound.map(({ objectId, permission }) => `${permission} ${objectId}`).join('\n');
     let ofPrincipals = this.#checks.get(principals);
     if (ofPrincipals === undefined) this.#checks.set(principals, (ofPrincipals = new Map<string, Check>()));
-    const known = ofPrincipals.get(question);
+    const known = ofPrincipals.get(key);
     if (known !== undefined) return known.answer;
     const answer = ask();
-    ofPrincipals.set(question, { objectIds: bound.map(({ objectId }) => objectId), answer });
+    ofPrincipals.set(key, { objectIds: bound.map(({ objectId }) => objectId), answer });
     return answer;
   }
 
   /** The entries of these objects change. */
   forget(objectIds: readonly string[]): void {
     for (const ofPrincipals of this.#checks.values()) {
-      for (const [question, check] of ofPrincipals) {
-        if (check.objectIds.some((id) => objectIds.includes(id))) ofPrincipals.delete(question);
+      for (const [key, check] of ofPrincipals) {
+        if (check.objectIds.some((id) => objectIds.includes(id))) ofPrincipals.delete(key);
       }
     }
   }

@@ -54,7 +54,7 @@ const selectRow = 'SELECT list, clock, live, dead FROM coffer_lists WHERE parent
 const lockRow = prepared('lock-list', selectRow);
 // Units wait for each other in the order of their lists only, so never in a circle. Who holds a later list asks without
 // waiting, and, if refused, starts again with all its lists in order; that costs less than a deadlock found by the server.
-const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), isImpatient: true };
+const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), failsOnLock: true };
 const readEntry = prepared(
   'read-entry',
   `SELECT o.last_modified, o.data, t.last_modified FROM coffer_lists l
@@ -224,7 +224,7 @@ export class LockedLists implements ListsOfUnit {
     if (asked !== undefined) return asked;
     const statement = this.isNext(key) ? lockRow : lockEarlierRow;
     this.want([key]);
-    this.#unit.standInLine(name);
+    this.#unit.enterQueue(name);
     const known = (): Result | undefined => {
       const list = this.#lists.get(name);
       return list && { rows: [list.row], count: 1, command: 'SELECT' };

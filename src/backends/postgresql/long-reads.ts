@@ -19,14 +19,14 @@ export class LongReads {
   readonly #longMs: number;
   /** Whether the list is long, those that were read last at the end. */
   readonly #known = new Map<string, boolean>();
-  readonly #ofLong: Turns;
-  readonly #ofUnknown: Turns;
+  readonly #ofLong: ListQueue;
+  readonly #ofUnknown: ListQueue;
 
   constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
     this.#longMs = longMs;
-    this.#ofLong = new Turns(atOnce);
-    this.#ofUnknown = new Turns(atOnce);
+    this.#ofLong = new ListQueue(atOnce);
+    this.#ofUnknown = new ListQueue(atOnce);
   }
 
   /**
@@ -65,7 +65,7 @@ export class LongReads {
 }
 
 /** A number of places, which are given away in the order in which they are asked for. */
-class Turns {
+class ListQueue {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -14,10 +14,10 @@ import { findAccessible, findAllAccessible, type AccessibleObjects } from './acc
 import type { Access } from './access.ts';
 import { textArray } from './array-text.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
-import { question } from './question.ts';
+import { batchableQuery } from './batchable-query.ts';
 import { keyOfText } from './text-key.ts';
 
-const readMemberships = question(
+const readMemberships = batchableQuery(
   'read-memberships',
   `SELECT m.principal FROM coffer_memberships m WHERE m.user_key IN ($1::text, 'system.Authenticated')`,
 );
@@ -45,13 +45,13 @@ const isGiven = isAnyEntry(`EXISTS (
     WHERE m.user_key IN ($5::text, 'system.Authenticated') AND m.principal = coalesce(e.principal, e.principal_key)
     OFFSET 0
   )`);
-const checkEntries = question('check-entries', `SELECT 1 WHERE ${isNamed}`);
-const checkEntriesOfMember = question('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
+const checkEntries = batchableQuery('check-entries', `SELECT 1 WHERE ${isNamed}`);
+const checkEntriesOfMember = batchableQuery('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
 /** Principals of an object that are asked for together with those of others; more are read by themselves. */
 const mostGathered = 200;
 const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
-const readFewEntries = question('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
-export const readEntries = question('read-entries', principalsOfObject);
+const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
+export const readEntries = batchableQuery('read-entries', principalsOfObject);
 // A row for each of them would cost the driver more than everything else.
 const readManyEntries = prepared(
   'read-many-entries',
@@ -156,8 +156,8 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
       if (few.length <= mostGathered) return few;
       const [folder, name] = lots[index] as [string, string];
-      const goesThrough = { of: 'entries', name: folder + name } as const;
-      const { rows } = await this.access.run({ ...readManyEntries, goesThrough }, [folder, name]);
+      const scans = { of: 'entries', name: folder + name } as const;
+      const { rows } = await this.access.run({ ...readManyEntries, scans }, [folder, name]);
       return rows.flatMap(([permission, principals]) =>
         (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),
       );

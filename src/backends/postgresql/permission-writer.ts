@@ -5,7 +5,7 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
-import { KeptEntries } from './kept-entries.ts';
+import { PendingEntries } from './pending-entries.ts';
 import { KnownChecks } from './known-checks.ts';
 import { PostgresPermissionReader, readEntries } from './permission-reader.ts';
 import { keyOfText } from './text-key.ts';
@@ -42,19 +42,19 @@ const doomFolders = (name: string, condition: string): Statement =>
     `WITH gone AS (DELETE FROM coffer_folders WHERE ${condition} RETURNING parent, folder)
     INSERT INTO coffer_doomed_folders (parent, folder) SELECT parent, folder FROM gone`,
   );
-const doomFoldersBelow = doomFolders('doom-folders-below', 'parent >= $1 AND parent < $2');
-const doomAllFolders = doomFolders('doom-all-folders', 'true');
+const doomFoldersBelow = doomFolders('setRollbackOnly-folders-below', 'parent >= $1 AND parent < $2');
+const doomAllFolders = doomFolders('setRollbackOnly-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
   readonly #announceDoomed: () => void;
   readonly #checks = new KnownChecks();
-  readonly #kept: KeptEntries;
+  readonly #kept: PendingEntries;
 
   constructor(access: UnitAccess, announceDoomed: () => void) {
     super(access);
     this.#announceDoomed = announceDoomed;
-    this.#kept = new KeptEntries((statement, values) => access.send(statement, values));
+    this.#kept = new PendingEntries((statement, values) => access.send(statement, values));
     access.unit.keepBack(() => this.#kept.flush());
   }
 

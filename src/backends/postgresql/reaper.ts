@@ -102,16 +102,16 @@ async function deleteContents(
   doomedKey: readonly SqlValue[],
   most: number,
 ): Promise<number> {
-  const isDoomed = `parent = $1 AND ${number} = $2`;
+  const isRollbackOnly = `parent = $1 AND ${number} = $2`;
   const columns = key.join(', ');
   const { rows } = await connection.run(
-    { text: `SELECT ${columns} FROM ${table} WHERE ${isDoomed} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
+    { text: `SELECT ${columns} FROM ${table} WHERE ${isRollbackOnly} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
     [...doomedKey, most],
   );
   const [bound] = rows;
   const end = key.map((_, n) => `$${n + 3}`).join(', ');
   const isBefore = bound === undefined ? '' : ` AND (${columns}) < (${end})`;
-  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isDoomed}${isBefore}` }, [
+  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isRollbackOnly}${isBefore}` }, [
     ...doomedKey,
     ...(bound ?? []),
   ]);

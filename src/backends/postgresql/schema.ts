@@ -1,7 +1,7 @@
 // The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
 // and under a lock, so that any number of processes may migrate at once.
-import { createTogetherFunction } from './create-together-function.ts';
-import { writeAloneFunction } from './write-alone-function.ts';
+import { batchedCreateFunction } from './batched-create-function.ts';
+import { conditionalWriteFunction } from './conditional-write-function.ts';
 
 export interface Migration {
   /** What is done, for the operator. */
@@ -165,11 +165,11 @@ export const databaseComponent: Component = {
     },
     {
       summary: 'add the function that does a write alone',
-      sql: writeAloneFunction,
+      sql: conditionalWriteFunction,
     },
     {
       summary: 'add the function that creates objects together',
-      sql: createTogetherFunction,
+      sql: batchedCreateFunction,
     },
     {
       summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
@@ -178,12 +178,12 @@ export const databaseComponent: Component = {
     {
       // As they are above, for databases that got them earlier.
       summary: 'renew the functions that write',
-      sql: writeAloneFunction + createTogetherFunction,
+      sql: conditionalWriteFunction + batchedCreateFunction,
     },
     {
       // Beside the one of fewer parameters, which processes call that are still to be replaced.
       summary: 'tell objects of the same timestamp apart in the function that does a write alone',
-      sql: writeAloneFunction,
+      sql: conditionalWriteFunction,
     },
   ],
 };

@@ -173,13 +173,13 @@ export class SharedTransaction {
     this.send('storage', statement, [], nobody).catch(() => {});
   }
 
-  #translate(error: unknown, backend: BackendName, { isImpatient = false }: Statement, by: Sender): Error {
+  #translate(error: unknown, backend: BackendName, { failsOnLock = false }: Statement, by: Sender): Error {
     // Before the commit is sent nothing can have happened: a fresh connection may do better.
     if (isLostConnection(error) && !this.#isEnding) {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
     const translated = translateError(error, backend, this.#connection.place);
-    if (translated instanceof TransactionConflict || (isImpatient && isLockRefused(error))) {
+    if (translated instanceof TransactionConflict || (failsOnLock && isLockRefused(error))) {
       return new TransactionConflict(translated.message, { cause: error, lists: by.contended() });
     }
     // Each of them is done again by itself, so that none fails for the fault of another.

@@ -1,12 +1,12 @@
 // Questions that are made while running, with names for them, so that the server keeps the commonest prepared. There is an
 // end to them: each takes memory in every connection.
-import { question, type Question } from './question.ts';
+import { batchableQuery, type BatchableQuery } from './batchable-query.ts';
 
 export class StatementNames {
   readonly #prefix: string;
   readonly #limit: number;
   readonly #options: { readonly maxTogether: number };
-  readonly #questions = new Map<string, Question>();
+  readonly #queries = new Map<string, BatchableQuery>();
 
   constructor(prefix: string, limit: number, options: { readonly maxTogether: number }) {
     this.#prefix = prefix;
@@ -15,11 +15,11 @@ export class StatementNames {
   }
 
   /** The question of this text, if there are any names left. */
-  question(text: string): Question | undefined {
-    const known = this.#questions.get(text);
-    if (known !== undefined || this.#questions.size >= this.#limit) return known;
-    const made = question(`${this.#prefix}-${this.#questions.size + 1}`, text, this.#options);
-    this.#questions.set(text, made);
+  query(text: string): BatchableQuery | undefined {
+    const known = this.#queries.get(text);
+    if (known !== undefined || this.#queries.size >= this.#limit) return known;
+    const made = batchableQuery(`${this.#prefix}-${this.#queries.size + 1}`, text, this.#options);
+    this.#queries.set(text, made);
     return made;
   }
 }

@@ -5,27 +5,27 @@ import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';
-import { prepared, type Row, type SqlValue, type Statement, type Stretch } from './connection.ts';
+import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
 import { readPageText } from './page-text.ts';
 import { readJoinedPage } from './joined-page.ts';
 import { everyTimestamp, splitTimestampRange } from '../../core/query/timestamp-range.ts';
 import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
 import type { Compiled } from './parameters.ts';
-import { question, type QuestionValue } from './question.ts';
+import { batchableQuery, type BatchValue } from './batchable-query.ts';
 import { StatementNames } from './statement-names.ts';
 
 // The number of the list is asked for first. In a join the server may look for the id in all lists of the parent.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
   AND o.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text) AND o.id = $3::text`;
 // Answers of several objects come in one piece, so that of a long one holds nobody else up: it is read by itself.
-const readObject = question(
+const readObject = batchableQuery(
   'read-object',
   `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END ${fromObject}`,
 );
 export const readLongObject = prepared('read-long-object', `SELECT o.last_modified, o.data ${fromObject}`);
 const ofList = 'FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text';
-const readClock = question('read-clock', `SELECT l.clock ${ofList}`);
-const readCounts = question('read-counts', `SELECT l.live, l.dead ${ofList}`);
+const readClock = batchableQuery('read-clock', `SELECT l.clock ${ofList}`);
+const readCounts = batchableQuery('read-counts', `SELECT l.live, l.dead ${ofList}`);
 const countKinds = prepared('count-kinds', 'SELECT kind, sum(live), sum(dead) FROM coffer_lists GROUP BY kind');
 const readClocks = prepared(
   'read-clocks',
@@ -83,7 +83,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       return Number(row?.[0] ?? 0) + (includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
-    const { rows } = await this.access.run({ text, goesThrough: stretchOf(list) }, values);
+    const { rows } = await this.access.run({ text, scans: scanTargetOf(list) }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
 
@@ -166,7 +166,7 @@ async function askPage(
   { text, values }: Compiled,
   query: PageQuery,
 ): Promise<Row | undefined> {
-  const asked = isByIndex(query) ? pages.question(text) : undefined;
+  const asked = isByIndex(query) ? pages.query(text) : undefined;
   if (asked === undefined || !isPlain(values)) {
     return (await access.run(statementOf(list, text, query), values)).rows[0];
   }
@@ -176,17 +176,17 @@ async function askPage(
 }
 
 function statementOf(list: ListKey, text: string, query: PageQuery): Statement {
-  if (!isByIndex(query)) return { text, goesThrough: stretchOf(list) };
-  return query.limit > maxTextLimit ? { text, goesThrough: pageStretchOf(list, query) } : { text };
+  if (!isByIndex(query)) return { text, scans: scanTargetOf(list) };
+  return query.limit > maxTextLimit ? { text, scans: pageTargetOf(list, query) } : { text };
 }
 
 /** Pages that start at a time are mostly short, also where the whole list is long. */
-function pageStretchOf(list: ListKey, { filters }: PageQuery): Stretch {
+function pageTargetOf(list: ListKey, { filters }: PageQuery): ScanTarget {
   const isFromStart = splitTimestampRange(filters).range.low <= everyTimestamp.low;
-  return { of: 'page', name: `${isFromStart ? 'all' : 'since'} ${stretchOf(list).name}` };
+  return { of: 'page', name: `${isFromStart ? 'all' : 'since'} ${scanTargetOf(list).name}` };
 }
 
-function isPlain(values: readonly SqlValue[]): values is readonly QuestionValue[] {
+function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {
   return values.every((value) => typeof value === 'string' || typeof value === 'number');
 }
 
@@ -195,6 +195,6 @@ export function objectOf(id: string, row: Row | undefined): StoredObject | undef
   return row === undefined ? undefined : new StoredObject(id, Number(row[0]), row[1]!);
 }
 
-function stretchOf({ kind, parent }: ListKey): Stretch {
+function scanTargetOf({ kind, parent }: ListKey): ScanTarget {
   return { of: 'list', name: `${kind} ${parent}` };
 }

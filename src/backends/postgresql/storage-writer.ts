@@ -29,7 +29,7 @@ const selectHeld = `SELECT o.last_modified, o.data FROM coffer_lists l
 const holdObject = prepared('hold-object', selectHeld);
 const holdEarlierObject: Statement = {
   ...prepared('hold-earlier-object', `${selectHeld} NOWAIT`),
-  isImpatient: true,
+  failsOnLock: true,
 };
 const insertObjects = prepared(
   'insert-objects',
@@ -104,13 +104,13 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return objectOf(id, rows[0]);
   }
 
-  hold(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
-    const held = this.#hold(list, id, below);
+  lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
+    const held = this.#lockShared(list, id, below);
     this.#lists.holdBack(held);
     return held;
   }
 
-  async #hold(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
+  async #lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
     // Deleting an object, or what it lies in, takes the row of its list, which this unit has.
     if (this.#lists.has(list)) return (await this.#lists.findKnown(list, id))?.object;
     const held = this.#held.get(heldName(list, id));

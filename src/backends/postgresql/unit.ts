@@ -5,7 +5,7 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import type { BackendName } from './errors.ts';
-import type { InLine, Lines } from './lines.ts';
+import type { QueuedUnit, ListQueue } from './list-queue.ts';
 import { SharedTransaction, type Inheritance, type Sender } from './shared-transaction.ts';
 
 /** Units that share a transaction, at most: those behind it wait as long as it is open. */
@@ -15,7 +15,7 @@ export interface UnitOptions {
   readonly connection: Connection;
   /** What a transaction has to say first. */
   readonly opening: Statement | undefined;
-  readonly lines: Lines;
+  readonly queue: ListQueue;
   /** How long it may stand in line. */
   readonly lockMs: number;
   /** Whether it may share its transaction with others. */
@@ -42,7 +42,7 @@ interface Held {
   readonly reject: (error: Error) => void;
 }
 
-export class PostgresUnit implements Transaction, InLine, Sender {
+export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   readonly #options: UnitOptions;
   readonly #beforeCommit: (() => void)[] = [];
   readonly #kept: (() => void)[] = [];
@@ -104,9 +104,9 @@ export class PostgresUnit implements Transaction, InLine, Sender {
    * The unit is about to lock the list. As long as it has locked nothing it may wait for others of this process here; all
    * that it sends from now on follows when it is its turn.
    */
-  standInLine(list: string): void {
-    const { mayShare, lines, lockMs } = this.#options;
-    if (!mayShare || this.#transaction.isOpen || this.#line !== undefined || lines.enter(list, this)) return;
+  enterQueue(list: string): void {
+    const { mayShare, queue, lockMs } = this.#options;
+    if (!mayShare || this.#transaction.isOpen || this.#line !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
       const reason = 'a lock was not given in time';
       const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
@@ -189,10 +189,10 @@ export class PostgresUnit implements Transaction, InLine, Sender {
   }
 
   /** Who goes on in the transaction, if anybody may, and waits for it. */
-  #findFollower(): InLine | undefined {
+  #findFollower(): QueuedUnit | undefined {
     const { units, hasFailed } = this.#transaction;
     if (!this.#mayBeFollowed || hasFailed || units >= maxUnits) return undefined;
-    return this.#options.lines.next(this.#transaction);
+    return this.#options.queue.next(this.#transaction);
   }
 
   async #commit(): Promise<void> {
@@ -224,7 +224,7 @@ export class PostgresUnit implements Transaction, InLine, Sender {
   }
 
   #leaveLines(): void {
-    this.#options.lines.leave(this.#transaction);
+    this.#options.queue.leave(this.#transaction);
   }
 
   #hold(
@@ -255,7 +255,7 @@ export class PostgresUnit implements Transaction, InLine, Sender {
     if (line === undefined) return;
     this.#line = undefined;
     clearTimeout(line.timer);
-    this.#options.lines.giveUp(line.list, this);
+    this.#options.queue.giveUp(line.list, this);
     for (const { reject } of line.held) reject(error);
   }
 

@@ -7,7 +7,7 @@ import type { PoolState } from '../../contracts/observer.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
-import { Holds } from './holds.ts';
+import { SharedLocks } from './shared-locks.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
 import type { ListDraft } from './list-draft.ts';
@@ -15,8 +15,8 @@ import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere } from './program.ts';
 import { bringUpToDate } from './schema.ts';
 import type { SlotProgram } from './tagged-program.ts';
-import { Turns } from './turns.ts';
-import { Waits } from './waits.ts';
+import { ListQueue } from './list-queue.ts';
+import { LockWaits } from './lock-waits.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
 
 export interface RedisDatabaseOptions extends RedisClientOptions {
@@ -46,8 +46,8 @@ export class RedisDatabase implements Database, UnitHost {
   readonly client: RedisClient;
   readonly keys: Keys;
   readonly reads: ListReads;
-  readonly turns: Turns;
-  readonly holds: Holds;
+  readonly queue: ListQueue;
+  readonly sharedLocks: SharedLocks;
   readonly leases: Leases;
   readonly #cluster: ClusterCommit | undefined;
   readonly #open = new Set<RedisUnit>();
@@ -60,9 +60,9 @@ export class RedisDatabase implements Database, UnitHost {
   #closing: Promise<void> | undefined;
 
   constructor(options: RedisDatabaseOptions) {
-    const waits = new Waits((options.timeoutSeconds ?? defaultTimeoutSeconds) * 1000);
-    this.turns = new Turns(waits);
-    this.holds = new Holds(waits);
+    const waits = new LockWaits((options.timeoutSeconds ?? defaultTimeoutSeconds) * 1000);
+    this.queue = new ListQueue(waits);
+    this.sharedLocks = new SharedLocks(waits);
     this.clock = options.clock;
     this.client = new RedisClient(options);
     this.keys = new Keys(options.prefix ?? defaultPrefix);

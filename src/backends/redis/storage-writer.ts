@@ -43,8 +43,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return super.get(list, id);
   }
 
-  async hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    await this.#unit.hold(list, id);
+  async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    await this.#unit.lockShared(list, id);
     const object = await this.get(list, id);
     if (object !== undefined) this.#unit.relyOn(list, id);
     return object;

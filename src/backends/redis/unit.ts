@@ -5,11 +5,11 @@ import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Holds } from './holds.ts';
+import type { SharedLocks } from './shared-locks.ts';
 import { ListDraft } from './list-draft.ts';
 import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
-import type { Turns } from './turns.ts';
+import type { ListQueue } from './list-queue.ts';
 
 /** Everything a unit wants written, and what it relies on. */
 export interface UnitContents {
@@ -26,8 +26,8 @@ export interface UnitContents {
 /** What units of one database share. */
 export interface UnitHost {
   readonly clock: Clock;
-  readonly turns: Turns;
-  readonly holds: Holds;
+  readonly queue: ListQueue;
+  readonly sharedLocks: SharedLocks;
   readonly leases: Leases;
   /** Whether `commit` has sent everything when it returns, so that what is sent later sees it. */
   readonly sendsAtOnce: boolean;
@@ -104,9 +104,9 @@ export class RedisUnit implements Transaction {
   }
 
   /** Keeps an object from being deleted by other units of this process, which wait. */
-  async hold(list: ListKey, id: string): Promise<void> {
+  async lockShared(list: ListKey, id: string): Promise<void> {
     this.requireOpen();
-    await this.#naming(list, this.#host.holds.take({ kind: 'hold', list, id }, this));
+    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'hold', list, id }, this));
   }
 
   /** The lost race over a list that another process has changed meanwhile; the next attempt keeps it out. */
@@ -123,14 +123,14 @@ export class RedisUnit implements Transaction {
 
   /** Waits for the units of this process that hold an object which is to be deleted. */
   async outlive(list: ListKey, id: string): Promise<void> {
-    await this.#naming(list, this.#host.holds.take({ kind: 'delete', list, id }, this));
+    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
     this.requireOpen();
   }
 
   /** Empties all lists whose parent is the URI or below it. */
   async cascade(uri: string): Promise<void> {
     this.requireOpen();
-    await this.#naming(undefined, this.#host.holds.take({ kind: 'cascade', uri }, this));
+    await this.#naming(undefined, this.#host.sharedLocks.take({ kind: 'cascade', uri }, this));
     this.requireOpen();
     for (const draft of this.#ready.values()) if (isBelow(draft.list.parent, uri)) draft.empty(this.now);
     if (!this.#isFlushed) this.#cascades.push(uri);
@@ -182,7 +182,7 @@ export class RedisUnit implements Transaction {
   }
 
   async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListDraft> {
-    await this.#naming(list, this.#host.turns.take(name, this));
+    await this.#naming(list, this.#host.queue.take(name, this));
     this.#turns.add(name);
     if (!this.#isOpen) {
       this.#releaseTurns();
@@ -221,8 +221,8 @@ export class RedisUnit implements Transaction {
   }
 
   #releaseTurns(): void {
-    this.#host.holds.release(this);
-    for (const name of this.#turns) this.#host.turns.release(name, this);
+    this.#host.sharedLocks.release(this);
+    for (const name of this.#turns) this.#host.queue.release(name, this);
     this.#turns.clear();
   }
 

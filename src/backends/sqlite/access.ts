@@ -1,7 +1,7 @@
 // How a backend reaches its tables: committed state through the snapshots, a unit of work through the writer.
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
-import type { Changes, Memory } from './memory.ts';
+import type { Changes, ReadCache } from './read-cache.ts';
 import type { Snapshots } from './snapshots.ts';
 import { pause, runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
@@ -15,9 +15,9 @@ export interface Access {
 
 /** The same, with what is remembered of committed state. */
 export interface CommittedAccess extends Access {
-  run<T>(operation: (connection: Connection, memory: Memory) => T | Promise<T>): Promise<T>;
+  run<T>(operation: (connection: Connection, cache: ReadCache) => T | Promise<T>): Promise<T>;
   /** Without memory once it has yielded. */
-  read<T>(read: (connection: Connection, memory: Memory | undefined) => Steps<T>): Promise<T>;
+  read<T>(read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>): Promise<T>;
 }
 
 /** The same, inside a unit of work. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import type { Connection } from './connection.ts';
-import { FileBeside, pathBeside } from './file-beside.ts';
+import { CompanionFile, companionPath } from './companion-file.ts';
 import { cacheMigrations } from './schema.ts';
 import { rangeOfPrefix } from '../sql/text-range.ts';
 
@@ -25,7 +25,7 @@ const purgedRows = 100;
 
 /** Where the cache belonging to a database file is kept: `coffer.sqlite3` → `coffer-cache.sqlite3`. */
 export function cachePathFor(databasePath: string): string {
-  return pathBeside(databasePath, 'cache');
+  return companionPath(databasePath, 'cache');
 }
 
 /**
@@ -35,7 +35,7 @@ export function cachePathFor(databasePath: string): string {
  */
 export function openSqliteCache(options: SqliteCacheOptions): CacheBackend {
   const { path, busyTimeoutMs, maxCheckedBytes } = options;
-  const file = new FileBeside({
+  const file = new CompanionFile({
     path: cachePathFor(path),
     migrations: cacheMigrations,
     backend: 'cache',
@@ -48,12 +48,12 @@ export function openSqliteCache(options: SqliteCacheOptions): CacheBackend {
 
 class SqliteCache implements CacheBackend {
   readonly name = 'sqlite';
-  readonly #file: FileBeside;
+  readonly #file: CompanionFile;
   readonly #clock: Clock;
   readonly #prefix: string;
   #writes = 0;
 
-  constructor(file: FileBeside, { clock, prefix = '' }: SqliteCacheOptions) {
+  constructor(file: CompanionFile, { clock, prefix = '' }: SqliteCacheOptions) {
     this.#file = file;
     this.#clock = clock;
     this.#prefix = prefix;

@@ -1,7 +1,7 @@
 // The units of work that share one COMMIT, and therefore one outcome.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { translateError } from './errors.ts';
-import { Changes } from './memory.ts';
+import { Changes } from './read-cache.ts';
 
 export class CommitGroup {
   /** Settles when the group is known to be durable, or known to be lost; where nobody asks for that, when it is committed. */

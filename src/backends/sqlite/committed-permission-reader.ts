@@ -5,7 +5,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
-import { TooMany, type Memory } from './memory.ts';
+import { TooMany, type ReadCache } from './read-cache.ts';
 import {
   findGrant,
   groupEntries,
@@ -34,20 +34,20 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
-    return this.access.run((connection, memory) => {
+    return this.access.run((connection, cache) => {
       const question = { principals, bound, memberOf };
-      return isGranted(connection, memory, question) ?? findGrant(connection, question);
+      return isGranted(connection, cache, question) ?? findGrant(connection, question);
     });
   }
 
   override getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.read((connection, memory) => entrySteps(connection, memory, objectId, permissions));
+    return this.access.read((connection, cache) => entrySteps(connection, cache, objectId, permissions));
   }
 
   override getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
-    return this.access.run((connection, memory) => {
-      const own = recallPrincipals(connection, memory, userId);
-      const all = recallPrincipals(connection, memory, anybody);
+    return this.access.run((connection, cache) => {
+      const own = recallPrincipals(connection, cache, userId);
+      const all = recallPrincipals(connection, cache, anybody);
       const isKept = !(own instanceof TooMany) && !(all instanceof TooMany);
       return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
     });
@@ -56,12 +56,12 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
 
 function* entrySteps(
   connection: Connection,
-  memory: Memory | undefined,
+  cache: ReadCache | undefined,
   objectId: string,
   permissions: readonly string[] | undefined,
 ): Steps<ObjectPermissions> {
-  if (memory !== undefined && permissions === undefined) {
-    const entries = recallEntries(connection, memory, objectId);
+  if (cache !== undefined && permissions === undefined) {
+    const entries = recallEntries(connection, cache, objectId);
     if (!(entries instanceof TooMany)) return entries;
   }
   return yield* readEntries(connection, objectId, permissions);
@@ -76,16 +76,16 @@ interface LargeEntry {
 /** The answer to the question; `undefined` where there are many on both sides. */
 function isGranted(
   connection: Connection,
-  memory: Memory,
+  cache: ReadCache,
   { principals, bound, memberOf }: PermissionQuestion,
 ): boolean | undefined {
   const small: (readonly string[])[] = [];
   const large: LargeEntry[] = [];
   for (const one of bound) {
-    const entries = recallEntries(connection, memory, one.objectId);
+    const entries = recallEntries(connection, cache, one.objectId);
     if (entries instanceof TooMany) {
       const entry = { whole: entries, bound: one };
-      if (standsIn(connection, memory, entry, principals)) return true;
+      if (standsIn(connection, cache, entry, principals)) return true;
       large.push(entry);
       continue;
     }
@@ -97,13 +97,13 @@ function isGranted(
   if (memberOf === undefined || (small.length === 0 && large.length === 0)) return false;
   let isCertain = true;
   for (const userId of [memberOf, anybody]) {
-    const given = recallPrincipals(connection, memory, userId);
+    const given = recallPrincipals(connection, cache, userId);
     if (given instanceof TooMany) {
-      if (small.some((entry) => isGiven(connection, memory, { whole: given, userId }, entry))) return true;
+      if (small.some((entry) => isGiven(connection, cache, { whole: given, userId }, entry))) return true;
       if (large.length > 0) isCertain = false;
     } else if (given.length > 0) {
       if (small.some((entry) => entry.some((principal) => given.includes(principal)))) return true;
-      if (large.some((entry) => standsIn(connection, memory, entry, given))) return true;
+      if (large.some((entry) => standsIn(connection, cache, entry, given))) return true;
     }
   }
   return isCertain ? false : undefined;
@@ -112,21 +112,21 @@ function isGranted(
 /** Whether any of the principals stands in an entry that has many. */
 function standsIn(
   connection: Connection,
-  memory: Memory,
+  cache: ReadCache,
   { whole, bound }: LargeEntry,
   principals: readonly string[],
 ): boolean {
-  return memory.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
+  return cache.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
 }
 
 /** Whether a user who was given many principals has any of these. */
 function isGiven(
   connection: Connection,
-  memory: Memory,
+  cache: ReadCache,
   { whole, userId }: { readonly whole: TooMany; readonly userId: string },
   principals: readonly string[],
 ): boolean {
-  return memory.hasAny(whole, '', principals, (unknown) =>
+  return cache.hasAny(whole, '', principals, (unknown) =>
     connection
       .all<[string]>(
         `SELECT u.principal FROM json_each(?) j CROSS JOIN user_principals u
@@ -138,20 +138,20 @@ function isGiven(
   );
 }
 
-function recallEntries(connection: Connection, memory: Memory, objectId: string): ObjectPermissions | TooMany {
-  return memory.entries(objectId, () => {
-    const rows = readEntryRows(connection, objectId, memory.mostPrincipals + 1);
-    return rows.length > memory.mostPrincipals ? new TooMany() : groupEntries(rows, undefined);
+function recallEntries(connection: Connection, cache: ReadCache, objectId: string): ObjectPermissions | TooMany {
+  return cache.entries(objectId, () => {
+    const rows = readEntryRows(connection, objectId, cache.mostPrincipals + 1);
+    return rows.length > cache.mostPrincipals ? new TooMany() : groupEntries(rows, undefined);
   });
 }
 
-function recallPrincipals(connection: Connection, memory: Memory, userId: string): readonly string[] | TooMany {
-  return memory.principals(userId, () => {
+function recallPrincipals(connection: Connection, cache: ReadCache, userId: string): readonly string[] | TooMany {
+  return cache.principals(userId, () => {
     const rows = connection.all<[string]>(
       'SELECT principal FROM user_principals WHERE user_id = ? LIMIT ?',
       userId,
-      memory.mostPrincipals + 1,
+      cache.mostPrincipals + 1,
     );
-    return rows.length > memory.mostPrincipals ? new TooMany() : rows.map(([principal]) => principal);
+    return rows.length > cache.mostPrincipals ? new TooMany() : rows.map(([principal]) => principal);
   });
 }

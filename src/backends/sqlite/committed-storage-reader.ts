@@ -3,11 +3,11 @@ import type { Page, PageText } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/joined.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { nameStretch } from '../../core/query/stretch-name.ts';
+import { timeRangeKey } from '../../core/query/time-range-key.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
 import { findList, type StoredListRow } from './lists.ts';
-import type { Memory } from './memory.ts';
+import type { ReadCache } from './read-cache.ts';
 import { readCount, readObject, readPage, readShortObject, SqliteStorageReader } from './storage-reader.ts';
 import { pause, type Steps } from '../../base/steps.ts';
 
@@ -23,9 +23,9 @@ export class CommittedStorageReader extends SqliteStorageReader {
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.access.run((connection, memory) => {
+    return this.access.run((connection, cache) => {
       const seen = { isLong: false };
-      const object = memory.object(list, id, () => {
+      const object = cache.object(list, id, () => {
         const read = readShortObject(connection, list, id, mostBytesAtOnce);
         if (read !== 'long') return read;
         seen.isLong = true;
@@ -41,48 +41,48 @@ export class CommittedStorageReader extends SqliteStorageReader {
    */
   async #getLong(list: ListKey, id: string): Promise<StoredObject | undefined> {
     await pause('normal');
-    return this.access.run((connection, memory) => memory.object(list, id, () => readObject(connection, list, id)));
+    return this.access.run((connection, cache) => cache.object(list, id, () => readObject(connection, list, id)));
   }
 
   override listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.access.read((connection, memory) => readPage(connection, recallList(connection, memory, list), query));
+    return this.access.read((connection, cache) => readPage(connection, recallList(connection, cache, list), query));
   }
 
   override listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return this.access.read((connection, memory) => recallText(connection, memory, list, query));
+    return this.access.read((connection, cache) => recallText(connection, cache, list, query));
   }
 
   override countAll(list: ListKey, selection: Selection): Promise<number> {
-    return this.access.read((connection, memory) =>
-      readCount(connection, recallList(connection, memory, list), selection),
+    return this.access.read((connection, cache) =>
+      readCount(connection, recallList(connection, cache, list), selection),
     );
   }
 
   override resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.access.run((connection, memory) => recallList(connection, memory, list)?.clock);
+    return this.access.run((connection, cache) => recallList(connection, cache, list)?.clock);
   }
 }
 
-function recallList(connection: Connection, memory: Memory | undefined, list: ListKey): StoredListRow | undefined {
+function recallList(connection: Connection, cache: ReadCache | undefined, list: ListKey): StoredListRow | undefined {
   const read = (): StoredListRow | undefined => findList(connection, list);
-  return memory === undefined ? read() : memory.listRow(list, read);
+  return cache === undefined ? read() : cache.listRow(list, read);
 }
 
 function* recallText(
   connection: Connection,
-  memory: Memory | undefined,
+  cache: ReadCache | undefined,
   list: ListKey,
   query: PageQuery,
 ): Steps<PageText> {
-  const row = recallList(connection, memory, list);
-  const stretch = memory === undefined || row === undefined ? undefined : nameStretch(query);
-  if (memory === undefined || row === undefined || stretch === undefined) {
+  const row = recallList(connection, cache, list);
+  const stretch = cache === undefined || row === undefined ? undefined : timeRangeKey(query);
+  if (cache === undefined || row === undefined || stretch === undefined) {
     return yield* joinPage(yield* readPage(connection, row, query), query.maxBytes);
   }
-  const known = memory.page(list, stretch, row);
+  const known = cache.page(list, stretch, row);
   if (known !== undefined) return known;
   // A read that yields is begun anew without memory, so this line is reached in the snapshot of the row.
   const page = yield* joinPage(yield* readPage(connection, row, query), query.maxBytes);
-  memory.keepPage(list, stretch, { row, page });
+  cache.keepPage(list, stretch, { row, page });
   return page;
 }

@@ -13,9 +13,9 @@ import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
 import { isWritable, requireWritable, sizeOf } from './file-access.ts';
 import { findFaults, openSound } from './integrity.ts';
-import { LogFile } from './log-file.ts';
-import { LoneWrites } from './lone-writes.ts';
-import { Memory } from './memory.ts';
+import { WalFile } from './wal-file.ts';
+import { ConditionalWrites } from './conditional-writes.ts';
+import { ReadCache } from './read-cache.ts';
 import { takeProcessLock } from './process-lock.ts';
 import { Reaper } from './reaper.ts';
 import {
@@ -37,7 +37,7 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   /** Pages in the write-ahead log that are worth moving into the file. */
   readonly checkpointFrames?: number;
   /** About how many bytes of what was read are remembered; 0: none. */
-  readonly memoryBytes?: number;
+  readonly cacheBytes?: number;
   /** Whether no other process may serve the file meanwhile. */
   readonly isExclusive?: boolean;
   /** Whether nothing will be written, so that the disk may be one that cannot be written. */
@@ -86,9 +86,9 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () => void): SqliteDatabase {
   // SQLite finds its way through a log that was not moved into the file by files next to it.
   const isImmutable = isFixed && sizeOf(`${options.path}-wal`) === 0;
-  const { path, clock, synchronous = 'FULL', memoryBytes = defaultMemoryBytes } = options;
+  const { path, clock, synchronous = 'FULL', cacheBytes = defaultMemoryBytes } = options;
   // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
-  const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new LogFile(path) : undefined;
+  const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new WalFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
   const maxCheckedBytes = options.maxCheckedBytes ?? 0;
   const writer = openSound({ path, isImmutable, synchronous: ofCommits, backend: 'storage', maxCheckedBytes });
@@ -102,7 +102,7 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
         new Snapshots({
           open: () => new Connection({ path, isImmutable, synchronous, readOnly: true }),
           writer,
-          memory: new Memory(memoryBytes, options.mostPrincipals),
+          cache: new ReadCache(cacheBytes, options.mostPrincipals),
           failed,
         }),
     );
@@ -123,7 +123,7 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
   }
 }
 
-async function flush(log: LogFile, snapshots: Snapshots): Promise<void> {
+async function flush(log: WalFile, snapshots: Snapshots): Promise<void> {
   try {
     await log.flush();
   } catch (error) {
@@ -136,7 +136,7 @@ interface Parts {
   readonly path: string;
   readonly clock: Clock;
   readonly writer: Connection;
-  readonly log: LogFile | undefined;
+  readonly log: WalFile | undefined;
   readonly snapshots: Snapshots;
   readonly queue: WriterQueue;
   readonly checkpoints: Checkpoints;
@@ -152,7 +152,7 @@ function createDatabase(
   }: { readonly isFixed: boolean; readonly isReadonly: boolean; readonly unlock: () => void },
 ): SqliteDatabase {
   const reaper = new Reaper(queue, checkpoints);
-  const loneWrites = new LoneWrites(queue, clock);
+  const conditionalWrites = new ConditionalWrites(queue, clock);
   const reaping = new Background(
     () => reaper.reapChunk(),
     () => reaper.pauseMs,
@@ -206,7 +206,7 @@ function createDatabase(
     path,
     clock,
     begin: ({ userId } = {}) => queue.begin({ userId }),
-    writeAlone: (write) => loneWrites.write(write),
+    writeConditionally: (write) => conditionalWrites.write(write),
     /** A reader changes no file of an older version, which another process may be serving. */
     get needsMigration() {
       return isReadonly && readSchemaVersion(writer) > 0;

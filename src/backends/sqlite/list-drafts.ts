@@ -2,7 +2,7 @@
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type CountChange, type ListRow } from './lists.ts';
-import { keyOfList } from './memory.ts';
+import { keyOfList } from './read-cache.ts';
 
 export class Drafts {
   readonly #connection: Connection;

@@ -8,7 +8,7 @@ import type {
 import type { UnitAccess } from './access.ts';
 import { countPrincipals, deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
-import type { Changes } from './memory.ts';
+import type { Changes } from './read-cache.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';

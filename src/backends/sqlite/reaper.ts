@@ -2,7 +2,7 @@
 // deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, restarts included.
 import type { Checkpoints } from './checkpoints.ts';
 import type { Connection } from './connection.ts';
-import { Pace } from './pace.ts';
+import { Pace } from './pacing.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
 /** Rows deleted in the first unit of work; the others delete as many as the time they take allows. */

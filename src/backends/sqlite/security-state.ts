@@ -8,7 +8,7 @@ import {
   type SecurityStatement,
   type SqlSecurityStateOptions,
 } from '../sql/security-state.ts';
-import { FileBeside, pathBeside } from './file-beside.ts';
+import { CompanionFile, companionPath } from './companion-file.ts';
 import { securityStateMigrations } from './schema.ts';
 
 export interface SqliteSecurityStateOptions extends SqlSecurityStateOptions {
@@ -36,8 +36,8 @@ export function openSqliteSecurityState({
   maxCheckedBytes,
   ...options
 }: SqliteSecurityStateOptions): SecurityState {
-  const file = new FileBeside({
-    path: pathBeside(path, 'security'),
+  const file = new CompanionFile({
+    path: companionPath(path, 'security'),
     migrations: securityStateMigrations,
     backend: 'storage',
     maxCheckedBytes,

@@ -4,7 +4,7 @@
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
-import type { Changes, Memory } from './memory.ts';
+import type { Changes, ReadCache } from './read-cache.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 
 /** Long reads that go on at the same time; more wait for their turn. */
@@ -16,7 +16,7 @@ export interface SnapshotSources {
   /** The connection of the only writer of this process. */
   readonly writer: Pick<Connection, 'dataVersion'>;
   /** What short reads remember. */
-  readonly memory: Memory;
+  readonly cache: ReadCache;
   /** Called with each error of the driver that a read meets. */
   readonly failed?: (error: unknown) => void;
 }
@@ -24,7 +24,7 @@ export interface SnapshotSources {
 export class Snapshots {
   readonly #open: () => Connection;
   readonly #writer: Pick<Connection, 'dataVersion'>;
-  readonly #memory: Memory;
+  readonly #cache: ReadCache;
   readonly #failed: ((error: unknown) => void) | undefined;
   #short: Connection;
   /** Whether the shared snapshot could not be ended: reads on that connection would keep seeing outdated state. */
@@ -54,16 +54,16 @@ export class Snapshots {
   readonly #held: (() => void)[] = [];
   #failure: BackendUnavailable | undefined;
 
-  constructor({ open, writer, memory, failed }: SnapshotSources) {
+  constructor({ open, writer, cache, failed }: SnapshotSources) {
     this.#open = open;
     this.#writer = writer;
-    this.#memory = memory;
+    this.#cache = cache;
     this.#failed = failed;
     this.#short = open();
   }
 
   /** Runs an operation without interruption, in one snapshot, with what is remembered of it. */
-  run<T>(backend: BackendName, operation: (connection: Connection, memory: Memory) => T): T {
+  run<T>(backend: BackendName, operation: (connection: Connection, cache: ReadCache) => T): T {
     this.#requireUsable(backend);
     return this.#guard(backend, () => {
       this.#openSnapshot();
@@ -71,7 +71,7 @@ export class Snapshots {
         this.#turnEnd = undefined;
         this.#refresh();
       });
-      return operation(this.#short, this.#memory);
+      return operation(this.#short, this.#cache);
     });
   }
 
@@ -91,9 +91,9 @@ export class Snapshots {
    */
   async read<T>(
     backend: BackendName,
-    read: (connection: Connection, memory: Memory | undefined) => Steps<T>,
+    read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>,
   ): Promise<T> {
-    const first = this.run(backend, (connection, memory) => read(connection, memory).next());
+    const first = this.run(backend, (connection, cache) => read(connection, cache).next());
     return first.done === true ? first.value : this.#readLong(backend, (connection) => read(connection, undefined));
   }
 
@@ -105,7 +105,7 @@ export class Snapshots {
 
   /** Lets the next read see everything that has been committed, and forgets what it has changed. */
   release(changes: Changes): void {
-    this.#memory.forget(changes);
+    this.#cache.forget(changes);
     this.#letGo();
   }
 
@@ -132,7 +132,7 @@ export class Snapshots {
     this.#short = successor;
     this.#isStuck = false;
     // What was remembered since belongs to the snapshot that did not end.
-    this.#memory.forgetAll();
+    this.#cache.forgetAll();
     this.#seen = undefined;
   }
 
@@ -148,7 +148,7 @@ export class Snapshots {
         this.#seen = version;
         return;
       }
-      this.#memory.forgetAll();
+      this.#cache.forgetAll();
       // Those who came later have to be in the snapshot, for they will not be told of again.
       this.#short.run('COMMIT');
       this.#seen = this.#takeSnapshot();

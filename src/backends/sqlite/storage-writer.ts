@@ -16,7 +16,7 @@ import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
 import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
-import { keyOfObject, type Changes } from './memory.ts';
+import { keyOfObject, type Changes } from './read-cache.ts';
 import { findObject, findPresence, insertObjects, nextAfter, putObject, removeObject } from './object-rows.ts';
 import type { Presence } from './object-rows.ts';
 import { selectPage } from './page.ts';
@@ -66,7 +66,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   /** Nothing to hold: while the unit lasts nobody else deletes. */
-  hold(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const object = this.get(list, id);
     this.#held.set(keyOfObject(list, id), object);
     return object;

@@ -8,7 +8,7 @@ import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
-import type { Changes } from './memory.ts';
+import type { Changes } from './read-cache.ts';
 
 export interface WriterQueueOptions {
   /** Units after which a group is committed although more are waiting. */

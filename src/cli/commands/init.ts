@@ -1,15 +1,14 @@
 // `coffer init`: writes a configuration file, and never over another one. The secrets in it are new, unless starts without
 // configuration have left one: user ids of the data that is there were derived with that.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join, relative } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { findNamedFile } from '../../settings/load.ts';
 import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
 import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
-import { Exit, exitCodes } from '../exit-codes.ts';
 import { initFrom } from '../init-from.ts';
+import { writeNewFile } from '../new-file.ts';
 import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
@@ -68,14 +67,7 @@ async function init(options: InitOptions): Promise<void> {
   const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
   const secret = findKeptSecret(process.cwd());
   const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port, secret });
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const reason = code === 'EEXIST' ? 'is there already; move it away first' : `cannot be written (${code})`;
-    throw new Exit(exitCodes.failed, `${path} ${reason}`);
-  }
+  writeNewFile(path, text);
   const shown = relative(process.cwd(), path);
   const needsUrl = backend === 'postgresql' || cacheBackend === 'postgresql';
   const first = needsUrl ? ` Put the URL of your database there, then run: coffer migrate --config ${shown}.` : '';

@@ -11,23 +11,23 @@ import type { Scope } from '../scope.ts';
 export function announceChanges(scope: Scope, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
   const [first] = changes;
-  if (first === undefined || !context.session.hears(kind.name, first.action)) return;
+  if (first === undefined || !context.unit.hears(kind.name, first.action)) return;
   const newest = changes.reduce((highest, change) => Math.max(highest, change.new.lastModified), clock ?? 0);
   const { action } = first;
   const { path, ids, request, caller } = context;
   const { userId } = caller;
-  context.session.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
+  context.unit.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
 }
 
 /** Queues the event of a read, for those who want to know; mostly nobody does, and nothing has to be put together. */
 export function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> | undefined {
-  return scope.context.session.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
+  return scope.context.unit.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }
 
 async function queueRead(scope: Scope, entries: readonly StoredEntry[], clock: number | undefined): Promise<void> {
   const { kind, context, list } = scope;
-  const { session, path, ids, request, caller } = context;
-  const timestamp = clock ?? (await session.reader.storage.resourceTimestamp(list)) ?? 0;
+  const { unit, path, ids, request, caller } = context;
+  const timestamp = clock ?? (await unit.reader.storage.resourceTimestamp(list)) ?? 0;
   const { userId } = caller;
-  session.events.add({ action: 'read', kind: kind.name, list, timestamp, path, ids, userId, request, entries });
+  unit.events.add({ action: 'read', kind: kind.name, list, timestamp, path, ids, userId, request, entries });
 }

@@ -5,7 +5,7 @@ import type { Action, ChangeAction, PayloadSource } from '../../core/events/payl
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { ServiceRequest, ServiceResponse } from '../exchange.ts';
 import type { Change } from '../kind.ts';
-import type { Session } from '../session.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 interface EventOf<A extends Action> extends PayloadSource {
   readonly action: A;
@@ -45,7 +45,7 @@ export interface FlushEvent {
 /** What a subscriber inside the unit of work may do beside looking. */
 export interface EventScope {
   /** Its writes are kept or undone together with what the event is about, and may cause further events. */
-  readonly session: Session;
+  readonly unit: UnitOfWork;
   /** The answer to the outer request; another one may be put in its place. */
   response: ServiceResponse;
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Objects } from '../objects.ts';
-import type { Stores } from '../session.ts';
+import type { Stores } from '../unit-of-work.ts';
 import type { EventScope, NamedEvent, ResourceEvent } from './event.ts';
 
 export interface ListenerContext {

@@ -1,7 +1,7 @@
 // The events of one unit of work: collected while requests are handled, merged, and fired at its end.
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Change } from '../kind.ts';
-import type { Session } from '../session.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 import type { After, Inside, Subscribers } from './subscriber.ts';
 
@@ -75,8 +75,8 @@ export class EventQueue {
   }
 
   /** To be called before everything is deleted, for those who need to know what there was. */
-  beforeFlush(event: FlushEvent, session: Session): Promise<void> {
-    return this.#subscribers.beforeFlush(event, session);
+  beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
+    return this.#subscribers.beforeFlush(event, unit);
   }
 
   /** Adds the event that everything was deleted; what was changed before is not there any more. */
@@ -87,8 +87,8 @@ export class EventQueue {
   }
 
   /** To be called when an object has been deleted, while what lies below it is still there. */
-  beforeCascade(change: Change, session: Session): Promise<void> {
-    return this.#subscribers.beforeCascade(change, session);
+  beforeCascade(change: Change, unit: UnitOfWork): Promise<void> {
+    return this.#subscribers.beforeCascade(change, unit);
   }
 
   /** Whether anybody listens to events of this name. */

@@ -1,7 +1,7 @@
 // Who wants to hear of which events, and the table of them that is made once at start.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
 import type { Change } from '../kind.ts';
-import type { Session } from '../session.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
 interface Filters {
@@ -46,7 +46,7 @@ interface DeletionSubscriber extends Filters {
    * change comes again with the events. Throwing undoes the whole request.
    */
   readonly on: 'ResourceDeleting';
-  readonly handle: (change: Change, session: Session) => void | Promise<void>;
+  readonly handle: (change: Change, unit: UnitOfWork) => void | Promise<void>;
 }
 
 interface ReadSubscriber extends Filters {
@@ -92,7 +92,7 @@ interface BeforeFlushSubscriber {
   readonly name: string;
   /** Called while everything is still there. */
   readonly on: 'BeforeServerFlushed';
-  readonly handle: (event: FlushEvent, session: Session) => void | Promise<void>;
+  readonly handle: (event: FlushEvent, unit: UnitOfWork) => void | Promise<void>;
 }
 
 export type Subscriber =
@@ -188,10 +188,10 @@ export class Subscribers {
   }
 
   /** Tells of a deletion before what lies below the object is gone. */
-  async beforeCascade(change: Change, session: Session): Promise<void> {
+  async beforeCascade(change: Change, unit: UnitOfWork): Promise<void> {
     for (const subscriber of this.#all) {
       if (subscriber.on !== 'ResourceDeleting' || !isWantedBy(subscriber, change.kind, change.action)) continue;
-      await subscriber.handle(change, session);
+      await subscriber.handle(change, unit);
     }
   }
 
@@ -234,9 +234,9 @@ export class Subscribers {
   }
 
   /** Calls those that want to look at everything before it is deleted. */
-  async beforeFlush(event: FlushEvent, session: Session): Promise<void> {
+  async beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
     for (const subscriber of this.#all) {
-      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, session);
+      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, unit);
     }
   }
 

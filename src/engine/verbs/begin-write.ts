@@ -8,9 +8,9 @@ import type { PathIds } from '../../core/objects/object-id.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from '../access.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
-import type { Reader, Writer } from '../session.ts';
+import type { Reader, Writer } from '../unit-of-work.ts';
 import { requireRoom } from '../stored-work.ts';
-import { canWriteAlone } from './write.ts';
+import { canWriteConditionally } from './write.ts';
 
 /** Throws unless the caller may do this to the object, which exists or not. */
 export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;
@@ -72,7 +72,7 @@ export interface BegunWrite<T> {
 export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
   const { id, authorize, check, prepare } = plan;
   const { kind, list, context } = scope;
-  const reader = context.session.asksInside ? await context.session.writer() : context.session.reader;
+  const reader = context.unit.asksInside ? await context.unit.writer() : context.unit.reader;
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
   const isAlone = mayBeAlone(scope, plan);
   const { object, permissions, orphaned } = await lookAhead(scope, plan, reader, isAlone && readsPermissions);
@@ -90,7 +90,7 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
     const state = { timestamp: undefined, object, tombstone: undefined };
     return { writer: undefined, state, permissions: exists ? permissions : undefined, checked };
   }
-  const writer = await context.session.writer();
+  const writer = await context.unit.writer();
   const held = await holdAndLock(scope, writer, id, readsPermissions && exists);
   const { state } = held;
   const existsNow = state.object !== undefined;
@@ -120,7 +120,7 @@ async function lookAhead<T>(
     id === undefined ? undefined : reader.storage.get(list, id);
   const readEntries = (): Promise<ObjectPermissions> | undefined =>
     readsPermissions ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : undefined;
-  if (!context.session.isRemote) {
+  if (!context.unit.isRemote) {
     const [object, permissions] = readsPermissions ? await Promise.all([find(), readEntries()]) : [await find()];
     await authorize(object !== undefined, reader);
     return { object, permissions, orphaned: await findMissingParent(scope, reader) };
@@ -150,7 +150,7 @@ async function holdAndLock(
   readsPermissions: boolean,
 ): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
   const { kind, list, context } = scope;
-  const { hasOneTransaction } = context.session;
+  const { hasOneTransaction } = context.unit;
   const [orphaned, state, permissions] = await Promise.all([
     findMissingHeldParent(scope, writer),
     writer.storage.lock(list, id),
@@ -166,7 +166,7 @@ async function holdAndLock(
 /** Whether the write can be done from what is read ahead. A failed precondition of a new object tells the list's clock. */
 function mayBeAlone(scope: Scope, { id, action }: Pick<WritePlan<unknown>, 'id' | 'action'>): boolean {
   if (id === undefined && hasPreconditions(scope)) return false;
-  return canWriteAlone(scope, action) && (action === 'delete' || canWriteAlone(scope, 'create'));
+  return canWriteConditionally(scope, action) && (action === 'delete' || canWriteConditionally(scope, 'create'));
 }
 
 function hasPreconditions({ context }: Scope): boolean {

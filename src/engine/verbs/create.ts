@@ -8,7 +8,7 @@ import { readEnvelope, required } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../ownership.ts';
+import { requireOwnId } from '../visibility.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { idsWith, type Scope } from '../scope.ts';
@@ -47,7 +47,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { writer, state, checked: attributes } = begun;
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
-    const { permission } = writer ?? context.session.reader;
+    const { permission } = writer ?? context.unit.reader;
     const permissions = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(ids)) : {};
     await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);

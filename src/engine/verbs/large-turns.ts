@@ -15,9 +15,9 @@ const holders = new WeakSet<RequestBody>();
  *
  * @returns whether it had to wait
  */
-export async function takeLargeTurn(uri: string, { request, session }: Context): Promise<boolean> {
+export async function takeLargeTurn(uri: string, { request, unit }: Context): Promise<boolean> {
   const { body } = request;
-  if (!body.isOfRequest || session.isWriting || holders.has(body)) return false;
+  if (!body.isOfRequest || unit.isWriting || holders.has(body)) return false;
   holders.add(body);
   const before = lastTurns.get(uri);
   let end = (): void => {};

@@ -17,7 +17,7 @@ import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
 import { noteMissedDeletions } from '../missed-deletions.ts';
 import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
-import { presentObject, requireOpenList } from '../ownership.ts';
+import { presentObject, requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
@@ -28,11 +28,11 @@ import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 /** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { context, options, list } = scope;
-  const { reader } = context.session;
+  const { reader } = context.unit;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
-  const ahead = context.session.isRemote && !needsClock ? planAhead(scope) : undefined;
+  const ahead = context.unit.isRemote && !needsClock ? planAhead(scope) : undefined;
   // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
   // the other way round a client would take itself to have seen what came between the two.
   const [access, complaint, clock, firstPage] = await Promise.all([
@@ -67,7 +67,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
 /** For callers who may see so many objects one by one that it matters how they are found. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
-  const { caller, ids, session } = context;
+  const { caller, ids, unit } = context;
   const asked = askedList(scope);
   const bound = kind.rules.read.entries?.bindList(ids) ?? [];
   const shared = {
@@ -77,12 +77,12 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
     principals: new Set(await caller.allPrincipals()),
   };
   const many = await findMany(scope, query);
-  const some = many > fewestToWalk ? await findObjects(asked, caller, session.reader, ids, many) : undefined;
+  const some = many > fewestToWalk ? await findObjects(asked, caller, unit.reader, ids, many) : undefined;
   if (some !== undefined && some.length < many) {
     return readPage(scope, { ids: some }, query, { headers, firstPage: undefined });
   }
-  const firstPage = await readSharedPage(session.reader, shared, query, walkSlack * many);
-  const found = firstPage === undefined ? await findObjects(asked, caller, session.reader, ids) : [];
+  const firstPage = await readSharedPage(unit.reader, shared, query, walkSlack * many);
+  const found = firstPage === undefined ? await findObjects(asked, caller, unit.reader, ids) : [];
   return readPage(scope, { ids: found }, query, { headers, firstPage });
 }
 
@@ -132,8 +132,8 @@ function readListQuery({ kind, context, options }: Scope, parameters: ListParame
 }
 
 async function requireReadAccess(scope: Scope): Promise<ListAccess> {
-  const { caller, ids, session } = scope.context;
-  return requireListAccess(askedList(scope), caller, session.reader, ids, () => findManyShared(scope));
+  const { caller, ids, unit } = scope.context;
+  return requireListAccess(askedList(scope), caller, unit.reader, ids, () => findManyShared(scope));
 }
 
 function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
@@ -153,7 +153,7 @@ const polledEntries = 100;
 
 async function findMany({ context, list }: Scope, { filters, limit }: ListQuery): Promise<number> {
   const isPoll = filters.some(({ field }) => isTimestampField(field));
-  const total = await context.session.reader.storage.countAll(list, { filters: [] });
+  const total = await context.unit.reader.storage.countAll(list, { filters: [] });
   return manyShared(isPoll ? Math.min(limit, polledEntries) : limit, total);
 }
 
@@ -169,7 +169,7 @@ async function countList(
   const timestamp = clock ?? (await requireTimestamp(scope));
   // Tombstones are never counted, whatever the filters.
   await announceRead(scope, [], timestamp);
-  const count = await scope.context.session.reader.storage.countAll(scope.list, { filters, ids });
+  const count = await scope.context.unit.reader.storage.countAll(scope.list, { filters, ids });
   if (count === 0) warnOfFilters(headers, scope.context.query);
   const total = String(count);
   return {
@@ -212,10 +212,9 @@ async function readPage(
 /** What is asked of storage: a text where objects are shown as they are stored, and nobody else wants to see them. */
 function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: PageQuery): Promise<Page | PageText> {
   const { context, kind, list } = scope;
-  const { storage } = context.session.reader;
+  const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && kind.declaration.present === undefined;
-  const isPlain =
-    isAsStored && sort.every(({ field }) => isByIndex(field)) && !context.session.hears(kind.name, 'read');
+  const isPlain = isAsStored && sort.every(({ field }) => isByIndex(field)) && !context.unit.hears(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
@@ -232,7 +231,8 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
 async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
   const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
-  await requireRoomForPage(scope.context, entries);
+  const room = requireRoomForPage(scope.context, entries);
+  if (room !== undefined) await room;
   const last = more ? entries.at(-1) : undefined;
   const position = last && (await runFromNow(positionInSteps(last, query.sort), 'normal'));
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
@@ -246,10 +246,10 @@ async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp
  * out by themselves, in the same trip.
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
-  if (context.session.isRemote || filters.length === 0) return undefined;
+  if (context.unit.isRemote || filters.length === 0) return undefined;
   const { low } = splitTimestampRange(filters).range;
   if (low <= everyTimestamp.low) return undefined;
-  const timestamp = await context.session.reader.storage.resourceTimestamp(list);
+  const timestamp = await context.unit.reader.storage.resourceTimestamp(list);
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
 }
 

@@ -8,7 +8,7 @@ import { entryInSteps, isSameObject, type StoredObject } from '../../core/object
 import { equalInSteps } from '../../core/query/compare.ts';
 import type { Context } from '../context.ts';
 import { mediaType, type ServiceResponse } from '../exchange.ts';
-import { presentObject } from '../ownership.ts';
+import { presentObject } from '../visibility.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
@@ -46,7 +46,7 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
   const shown = presentObject(scope, old);
   requireMatch(preconditions, old.lastModified, shown);
 
-  const { permission } = writer ?? context.session.reader;
+  const { permission } = writer ?? context.unit.reader;
   const stored =
     begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {});
   const isAsAhead = ahead !== undefined && isSameObject(ahead.old, old) && isSamePermissions(ahead.stored, stored);
@@ -100,7 +100,7 @@ async function modifyAhead(scope: Scope, patch: Patch, old: StoredObject): Promi
   const uri = kind.objectUri(context.ids);
   // The one before it has changed the object.
   if (isLarge && (await takeLargeTurn(uri, context))) throw new ChangedMeanwhile();
-  const { permission } = context.session.reader;
+  const { permission } = context.unit.reader;
   const stored = kind.isShareable ? await permission.getObjectPermissions(uri) : {};
   try {
     const modified = await runFromNow(modify(scope, patch, old, stored), 'normal');

@@ -7,7 +7,7 @@ import { requireAllowed } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
-import { isWriterByGroup, presentObject } from '../ownership.ts';
+import { isWriterByGroup, presentObject } from '../visibility.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 import { requireRoom } from '../stored-work.ts';
@@ -16,7 +16,7 @@ import { warnOfIgnoredFields } from '../warnings.ts';
 /** Answers with an object, or with the fields asked for. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
-  const { reader } = context.session;
+  const { reader } = context.unit;
   const id = objectId(scope);
   // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
   // A group of the caller may decide about what is shown of the permissions.
@@ -24,7 +24,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
-    kind.isShareable && context.session.isRemote ? isWriterByGroup(scope, id) : undefined,
+    kind.isShareable && context.unit.isRemote ? isWriterByGroup(scope, id) : undefined,
   ]);
   // An object that exists has its parent; looking is for the others, and comes before all other complaints.
   if (object === undefined) await requireParent(scope, reader);

@@ -8,19 +8,19 @@ import { requireListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
-import { requireOpenList } from '../ownership.ts';
+import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
-import type { Writer } from '../session.ts';
+import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 import { finishDeletions } from './remove.ts';
 
 /** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
 export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
-  const { reader } = context.session;
+  const { reader } = context.unit;
   const { rules } = kind;
   requireOpenList(scope);
   // Asked for together, but a missing parent is told only to those who have access.
@@ -43,7 +43,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
-  const writer = await context.session.writer();
+  const writer = await context.unit.writer();
   const [orphaned, locked] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list)]);
   if (orphaned !== undefined) throw orphaned;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
@@ -76,7 +76,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
 async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
   const { kind, list, context } = scope;
   const { filters, ids, sort, after, limit, maxBytes } = query;
-  const isLookedAt = kind.declaration.afterChange !== undefined || context.session.hears(kind.name, 'delete');
+  const isLookedAt = kind.declaration.afterChange !== undefined || context.unit.hears(kind.name, 'delete');
   const deletions: Deletion[] = [];
   let chars = 0;
   for (;;) {
@@ -114,7 +114,7 @@ async function issueNonce({ context, options }: Scope): Promise<string> {
   const key = newNonce();
   const requester = requesterOf(context.request.clientAddress);
   await securityState.put({ purpose, key, requester }, issued, tokenValiditySeconds);
-  context.session.onAbandon(() => securityState.remove({ purpose, key }));
+  context.unit.onAbandon(() => securityState.remove({ purpose, key }));
   return key;
 }
 
@@ -126,5 +126,5 @@ const nonceForm = /^[\w-]{1,100}$/;
 async function consumeNonce({ context, options }: Scope, key: string): Promise<void> {
   const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, issued) : undefined;
   if (taken === undefined) throw staleToken();
-  context.session.onAbandon(() => options.securityState.restore(taken));
+  context.unit.onAbandon(() => options.securityState.restore(taken));
 }

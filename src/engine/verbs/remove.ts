@@ -8,13 +8,13 @@ import { formatEntry, type Tombstone } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
 import { announceChanges } from '../events/announce.ts';
 import type { Change } from '../kind.ts';
-import { presentObject } from '../ownership.ts';
+import { presentObject } from '../visibility.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
-import type { Writer } from '../session.ts';
+import type { Writer } from '../unit-of-work.ts';
 import { beginWrite, forChange } from './begin-write.ts';
-import { writeAlone } from './write.ts';
+import { writeConditionally } from './write.ts';
 
 /** Deletes an object and everything that belongs to it. */
 export async function removeObject(scope: Scope): Promise<ServiceResponse> {
@@ -37,7 +37,14 @@ export async function removeObject(scope: Scope): Promise<ServiceResponse> {
   const lastModified = sentTimestamp !== undefined && sentTimestamp > old.lastModified ? sentTimestamp : undefined;
   if (writer === undefined) {
     const uri = kind.isShareable ? kind.objectUri(context.ids) : undefined;
-    const deletedAt = await writeAlone(scope, { id, expected: old, text: undefined, lastModified, uri, entries: {} });
+    const deletedAt = await writeConditionally(scope, {
+      id,
+      expected: old,
+      text: undefined,
+      lastModified,
+      uri,
+      entries: {},
+    });
     return deletedResponse({ id, lastModified: deletedAt, deleted: true });
   }
   const deletion = await writer.storage.delete(list, id, { lastModified });
@@ -91,7 +98,7 @@ export async function finishDeletions(
   const { afterChange } = kind.declaration;
   for (const [index, change] of changes.entries()) {
     if (index > 0 && index % changesPerTurn === 0) await pause('urgent');
-    await context.session.events.beforeCascade(change, context.session);
+    await context.unit.events.beforeCascade(change, context.unit);
     await afterChange?.(change, writer);
   }
   announceChanges(scope, clock, changes);

@@ -7,7 +7,7 @@ import { isAllowed } from '../access.ts';
 import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../ownership.ts';
+import { requireOwnId } from '../visibility.ts';
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
@@ -51,7 +51,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   if (
     state.object !== undefined &&
     createsOnly &&
-    !(await isAllowed(kind.rules.read, context.caller, writer ?? context.session.reader, context.ids))
+    !(await isAllowed(kind.rules.read, context.caller, writer ?? context.unit.reader, context.ids))
   ) {
     // What is told is the clock of the list, which is not known to a write that is to be done alone.
     if (writer === undefined) throw new ChangedMeanwhile();

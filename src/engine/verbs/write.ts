@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { countValues, formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { isSteps, runFromNow, type Steps } from '../../base/steps.ts';
-import type { LoneWrite } from '../../contracts/database.ts';
+import type { ConditionalWrite } from '../../contracts/database.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action } from '../../core/events/payload.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
@@ -14,9 +14,9 @@ import { required, type SentData } from '../envelope.ts';
 import { announceChanges } from '../events/announce.ts';
 import type { Change, PendingWrite, SentAttributes } from '../kind.ts';
 import { permissionChanges, withWriter } from '../object-permissions.ts';
-import { presentObject, viewerOf } from '../ownership.ts';
+import { presentObject, viewerOf } from '../visibility.ts';
 import { idsWith, type Scope } from '../scope.ts';
-import type { Writer } from '../session.ts';
+import type { Writer } from '../unit-of-work.ts';
 
 export interface Write {
   readonly id: ObjectId;
@@ -47,7 +47,7 @@ export interface Written {
 /**
  * Stores attributes and permissions, and runs the hooks of the kind.
  *
- * @param writer `undefined`: as a write alone, see `canWriteAlone`
+ * @param writer `undefined`: as a write alone, see `canWriteConditionally`
  */
 export async function writeObject(scope: Scope, writer: Writer | undefined, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
@@ -65,7 +65,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   let permissions: ObjectPermissions = {};
   let changes: ObjectPermissions = {};
   if (kind.isShareable) {
-    const { permission } = writer ?? context.session.reader;
+    const { permission } = writer ?? context.unit.reader;
     const stored = old === undefined ? {} : (write.stored ?? (await permission.getObjectPermissions(uri)));
     const asked = write.permissions(stored);
     if (ownerOf !== undefined) permissions = { ...asked, write: [ownerOf(id)] };
@@ -78,7 +78,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   if (writer === undefined) {
     // New entries are those that were read with a change to them, and nothing would tell that others have come meanwhile.
     if (old !== undefined && Object.keys(changes).length > 0) throw new ChangedMeanwhile();
-    const object = await writeAlone(scope, {
+    const object = await writeConditionally(scope, {
       id,
       expected: old,
       isFresh,
@@ -117,7 +117,7 @@ export async function writeObject(scope: Scope, writer: Writer | undefined, writ
   };
   if (afterChange !== undefined) await afterChange(change, writer);
   announceChanges(scope, write.clock, [change]);
-  if (write.copiedFrom !== undefined) context.session.events.addCopy(change);
+  if (write.copiedFrom !== undefined) context.unit.events.addCopy(change);
   return { object, permissions };
 }
 
@@ -191,10 +191,10 @@ function requirePossiblePrincipals(
  * Whether a write may be done in one step, from what was read before it: nothing follows from it, nobody listens, and the
  * request asks for nothing else.
  */
-export function canWriteAlone({ kind, context, isOnlyWrite = false }: Scope, action: Action): boolean {
-  const { session } = context;
-  if (!isOnlyWrite || !session.canWriteAlone) return false;
-  return kind.declaration.afterChange === undefined && !session.hears(kind.name, action);
+export function canWriteConditionally({ kind, context, isOnlyWrite = false }: Scope, action: Action): boolean {
+  const { unit } = context;
+  if (!isOnlyWrite || !unit.canWriteConditionally) return false;
+  return kind.declaration.afterChange === undefined && !unit.hears(kind.name, action);
 }
 
 /**
@@ -208,15 +208,15 @@ export class ChangedMeanwhile extends Error {}
  *
  * @throws ChangedMeanwhile
  */
-export async function writeAlone(
+export async function writeConditionally(
   { kind, context, list }: Scope,
-  { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<LoneWrite, 'list' | 'holder'>,
+  { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<ConditionalWrite, 'list' | 'holder'>,
 ): Promise<number> {
-  const { session, ids, caller } = context;
+  const { unit, ids, caller } = context;
   const { parent } = kind;
   const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
   // Written out, for spreads take many times longer.
-  const timestamp = await session.writeAlone({
+  const timestamp = await unit.writeConditionally({
     list,
     holder,
     id,
@@ -268,7 +268,7 @@ function pendingWrite(scope: Scope, { id, old, attributes }: Pick<Write, 'id' | 
     attributes,
     old,
     writer: viewerOf(scope),
-    session: context.session,
+    unit: context.unit,
     clientAddress: context.request.clientAddress,
   };
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
-import type { Reader } from '../../engine/session.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 
 /** Resolves to whether the thing is healthy; a check that throws, or takes too long, counts as unhealthy. */
@@ -30,7 +30,7 @@ export interface HeartbeatOptions {
 }
 
 export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint[] {
-  const check = ({ session }: Context): Promise<ServiceResponse> => checkAll(options, session);
+  const check = ({ unit }: Context): Promise<ServiceResponse> => checkAll(options, unit);
   const alive = (): Promise<ServiceResponse> => Promise.resolve(jsonResponse(200, {}));
   return [
     {

@@ -18,8 +18,9 @@ import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../e
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
-import type { Reader } from '../../engine/session.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 
 export interface PermissionsOptions {
@@ -104,14 +105,14 @@ async function listPermissions(
   traits: ListTraits,
   context: Context,
 ): Promise<ServiceResponse> {
-  const { session, issues } = context;
+  const { unit, issues } = context;
   // Everything here depends on groups.
   const caller = await completeCaller(context.caller);
   if (!isNamedBySettings({ principals: options.readers }, caller)) throw refusal(caller);
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
-  const entries = await collectEntries(options, kinds, caller, session.reader);
+  const entries = await collectEntries(options, kinds, caller, unit.reader);
   // The content changes without any timestamp, so there is no ETag, and nothing may be kept.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
   return virtualPage(context, options.engine, entries, query, headers);
@@ -212,22 +213,14 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
   return permission === kind.declaration.readPermission ? kind.rules.read : kind.rule(permission);
 }
 
-/** Bytes of the objects that are read at once; the first is read whatever its size. */
-const pageBytes = 8_000_000;
-
-/** URIs of all objects of a kind. */
+/** Returns the URIs of all objects of a kind. */
 async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly string[]> {
   const uris: string[] = [];
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
   for (const parent of await reader.storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
-    const sort: SortKey[] = [{ field: idField, direction: 'ascending' }];
-    let after: readonly string[] | undefined;
-    for (;;) {
-      const page = await reader.storage.listAll(list, { filters: [], sort, limit: 1000, maxBytes: pageBytes, after });
-      for (const { id } of page.entries) uris.push(`${parent}${collection}/${id}`);
-      if (!page.more) break;
-      after = [page.entries.at(-1)!.id];
+    for await (const entries of walk(reader.storage, list, { filters: [] }, byId)) {
+      for (const { id } of entries) uris.push(`${parent}${collection}/${id}`);
     }
   }
   return uris;

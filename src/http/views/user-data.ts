@@ -6,7 +6,6 @@ import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
 import { createUriParser } from '../../core/objects/uris.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
-import { idField } from '../../core/query/fields.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
@@ -18,8 +17,9 @@ import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { EngineOptions, Scope } from '../../engine/scope.ts';
-import type { Writer } from '../../engine/session.ts';
+import type { Writer } from '../../engine/unit-of-work.ts';
 import { finishDeletions } from '../../engine/verbs/remove.ts';
+import { byId, pageBytes } from '../../engine/walk.ts';
 
 export interface UserDataOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
@@ -69,10 +69,10 @@ function describeUserData(): OperationDescription {
 }
 
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
-  const { caller, parameters, session } = context;
+  const { caller, parameters, unit } = context;
   if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
   const principal = parameters['principal']!;
-  const writer = await session.writer();
+  const writer = await unit.writer();
   await lockMentions(options, principal, writer);
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
   await leaveGroups(options, context, principal, writer);
@@ -167,8 +167,6 @@ function ancestorsOf(uri: string): readonly string[] {
 
 /** Ids asked for at once. */
 const batchSize = 500;
-/** Bytes of the objects that are deleted at once; the first is deleted whatever its size. */
-const pageBytes = 8_000_000;
 
 async function deleteObjects(
   { engine }: UserDataOptions,
@@ -181,7 +179,7 @@ async function deleteObjects(
   for (let start = 0; start < ids.length; start += batchSize) {
     const query: PageQuery = {
       filters: [],
-      sort: [{ field: idField, direction: 'ascending' }],
+      sort: byId,
       limit: batchSize,
       ids: ids.slice(start, start + batchSize),
       maxBytes: pageBytes,

@@ -60,7 +60,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     async prepareWrite(write) {
       validation?.requireAddress(write);
       const password = newPassword(write);
-      if (password !== undefined) await hashes.prepare(write.session, password);
+      if (password !== undefined) await hashes.prepare(write.unit, password);
     },
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
@@ -109,7 +109,7 @@ async function complete(write: PendingWrite, { hashes, validation }: AccountKind
   const hash =
     password === undefined && write.old !== undefined
       ? getKey(write.old.attributes, 'password')
-      : await hashes.take(write.session, password ?? '');
+      : await hashes.take(write.unit, password ?? '');
   setKey(completed, 'password', hash ?? '');
   if (validation?.isOwnWrite(write.attributes) === true) return completed;
   const validated = settledValidation(write, validation !== undefined);

@@ -1,6 +1,6 @@
 // An account written from the command line, beside the pipeline: whoever can do that may do anything.
 import { formatAttributes } from '../../core/objects/stored.ts';
-import type { Writer } from '../../engine/session.ts';
+import type { Writer } from '../../engine/unit-of-work.ts';
 import { accountIds, accountList, accountPrincipal, accountUri } from './account.ts';
 import { createPasswords } from './passwords.ts';
 

@@ -12,10 +12,10 @@ import { describeDocument, type OperationDescription } from '../../engine/descri
 import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
-import { presentObject } from '../../engine/ownership.ts';
+import { presentObject } from '../../engine/visibility.ts';
 import type { ResourceAction } from '../../engine/resource-action.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
@@ -59,11 +59,11 @@ export class Validation {
   }
 
   /** Sends the key of a new account, once the account is known to be there. */
-  async begin({ id, session, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
+  async begin({ id, unit, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
     const key = await activation.issue(id, requesterOf(clientAddress));
-    session.onAbandon(() => activation.revoke(id));
-    session.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
+    unit.onAbandon(() => activation.revoke(id));
+    unit.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
 
   /** `POST /accounts/{account_id}/validate/{key}` and `POST /accounts/{account_id}/reset-password` */
@@ -92,20 +92,20 @@ export class Validation {
 
   async #validate(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
-    const { session } = context;
+    const { unit } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
     const taken = await this.#options.activation.take(id, context.parameters['key']!);
     if (taken === undefined) throw wrongKey();
-    session.onAbandon(taken.giveBack);
-    const writer = await session.writer();
+    unit.onAbandon(taken.giveBack);
+    const writer = await unit.writer();
     const { object: old, timestamp } = await writer.storage.lock(list, id);
     if (old === undefined) throw wrongKey();
     const attributes: JsonObject = { ...old.attributes, validated: true };
     this.#own.add(attributes);
     const write = { id, old, clock: timestamp, attributes, sentTimestamp: undefined };
     const { object } = await writeObject(scope, writer, { ...write, permissions: (stored) => stored });
-    session.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
+    unit.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
     const body = formatEntry(presentObject(scope, object));
     return { status: 200, headers: timestampHeaders(object.lastModified), body };
   }
@@ -130,19 +130,19 @@ export class Validation {
       clientAddress === undefined ||
       (await this.#mayCount(`by ${addressGroup(clientAddress)}`, limit, { requester }))
     ) {
-      const { session } = context;
-      session.afterCommit(() => {
-        setImmediate(() => void this.#mailPassword(session, list, { id, mailContext, requester }));
+      const { unit } = context;
+      unit.afterCommit(() => {
+        setImmediate(() => void this.#mailPassword(unit, list, { id, mailContext, requester }));
       });
     }
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
   }
 
   /** Sends a temporary password, if there is such an account. */
-  async #mailPassword(session: Session, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
+  async #mailPassword(unit: UnitOfWork, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
     const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
-      const account = await session.reader.storage.get(list, id);
+      const account = await unit.reader.storage.get(list, id);
       if (account === undefined) return;
       // Counted for accounts alone: names that strangers make up must not use up the room for counters.
       const ofAccount = { requester: undefined, isBoundElsewhere: true };

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { BlobStore } from '../../contracts/blobs.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { Deletions } from './deletions.ts';
 import type { RecordAddress } from './links.ts';
@@ -24,7 +24,7 @@ export interface Attachments {
   /** Makes addresses that work without credentials; `undefined`: there are none. */
   readonly signer: UrlSigner | undefined;
   /** The files that uploads of a unit of work have brought, by the URI of the record. */
-  readonly uploaded: WeakMap<Session, Map<string, JsonObject>>;
+  readonly uploaded: WeakMap<UnitOfWork, Map<string, JsonObject>>;
 }
 
 export function addressOf(ids: PathIds): RecordAddress {

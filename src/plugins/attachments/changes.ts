@@ -8,7 +8,7 @@ import { equalValues } from '../../core/query/compare.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/kind.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { addressOf, type Attachments } from './attachments.ts';
 import {
   addressOfUri,
@@ -29,48 +29,48 @@ export function subscribers(attachments: Attachments): readonly Subscriber[] {
       on: 'ResourceChanged',
       kinds: ['record'],
       actions: ['update'],
-      handle: (event, { session }) => onUpdate(attachments, event, session),
+      handle: (event, { unit }) => onUpdate(attachments, event, unit),
     },
     {
       name,
       on: 'ResourceChanged',
       kinds: ['bucket', 'collection', 'record'],
       actions: ['delete'],
-      handle: (event, { session }) => onDelete(attachments, event, session),
+      handle: (event, { unit }) => onDelete(attachments, event, unit),
     },
     {
       name,
       on: 'ObjectCopied',
       kinds: ['record'],
-      handle: (change, { session }) => linkCopy(change, session),
+      handle: (change, { unit }) => linkCopy(change, unit),
     },
     {
       name,
       on: 'BeforeServerFlushed',
-      async handle(_event, session) {
-        const { storage } = await session.writer();
+      async handle(_event, unit) {
+        const { storage } = await unit.writer();
         const names = new Set<string>();
         for await (const location of allLocations(storage)) names.add(location);
-        attachments.deletions.afterCommit(session, [...names]);
+        attachments.deletions.afterCommit(unit, [...names]);
       },
     },
   ];
 }
 
-async function onUpdate(attachments: Attachments, { changes }: ChangeEvent, session: Session): Promise<void> {
+async function onUpdate(attachments: Attachments, { changes }: ChangeEvent, unit: UnitOfWork): Promise<void> {
   for (const change of changes) {
     const before = attachmentOf(change.old);
     if (before === undefined) continue;
     const after = attachmentOf(change.new);
     if (after !== undefined && equalValues(before, after)) continue;
     // The service itself may copy records with the attachments they have, as signers do.
-    if (after === undefined || change.isByService === true) await retire(attachments, session, change, 'replaced');
-    else requireUpload(attachments, session, change, after);
+    if (after === undefined || change.isByService === true) await retire(attachments, unit, change, 'replaced');
+    else requireUpload(attachments, unit, change, after);
   }
 }
 
-function requireUpload({ uploaded }: Attachments, session: Session, change: Change, after: JsonValue): void {
-  const own = uploaded.get(session)?.get(change.uri);
+function requireUpload({ uploaded }: Attachments, unit: UnitOfWork, change: Change, after: JsonValue): void {
+  const own = uploaded.get(unit)?.get(change.uri);
   if (own === undefined || !equalValues(own, after)) throw new ServiceError('attachmentModified');
 }
 
@@ -78,11 +78,11 @@ function requireUpload({ uploaded }: Attachments, session: Session, change: Chan
  * Gives a copy of a record the file that the record has, so that readers of the copy may read it. A record has a file only
  * by an upload, or as such a copy: an attachment that a client wrote into a record stays a text when it is copied.
  */
-async function linkCopy({ ids, copiedFrom, list }: Change, session: Session): Promise<void> {
+async function linkCopy({ ids, copiedFrom, list }: Change, unit: UnitOfWork): Promise<void> {
   const original = copiedFrom === undefined ? undefined : addressOfUri(copiedFrom);
   if (original === undefined) return;
   const address = addressOf(ids);
-  const { storage } = await session.writer();
+  const { storage } = await unit.writer();
   const attachment = attachmentOf(await storage.get(list, address.record));
   if (attachment === undefined) return;
   const file = await findLink(storage, original);
@@ -98,36 +98,36 @@ export function namesFile(attachment: JsonValue, { location }: Link): boolean {
   return typeof named === 'string' && (named === location || named.endsWith(`/${location}`));
 }
 
-async function onDelete(attachments: Attachments, { kind, changes }: ChangeEvent, session: Session): Promise<void> {
+async function onDelete(attachments: Attachments, { kind, changes }: ChangeEvent, unit: UnitOfWork): Promise<void> {
   for (const change of changes) {
     if (kind === 'record') {
-      if (attachmentOf(change.old) !== undefined) await retire(attachments, session, change, 'deleted');
+      if (attachmentOf(change.old) !== undefined) await retire(attachments, unit, change, 'deleted');
     } else {
-      await retireBelow(attachments, session, change);
+      await retireBelow(attachments, unit, change);
     }
   }
 }
 
 async function retire(
   { rules, deletions }: Attachments,
-  session: Session,
+  unit: UnitOfWork,
   { ids }: Change,
   reason: 'replaced' | 'deleted',
 ): Promise<void> {
   const address = addressOf(ids);
-  const { storage } = await session.writer();
+  const { storage } = await unit.writer();
   const names = await retireRecord(storage, address, rules.of(address).keepsOldFiles ? reason : undefined);
-  deletions.afterCommit(session, names);
+  deletions.afterCommit(unit, names);
 }
 
-async function retireBelow({ rules, deletions }: Attachments, session: Session, { kind, ids }: Change): Promise<void> {
-  const { storage } = await session.writer();
+async function retireBelow({ rules, deletions }: Attachments, unit: UnitOfWork, { kind, ids }: Change): Promise<void> {
+  const { storage } = await unit.writer();
   const { bucket, collection } = addressOf(ids);
   const collections = kind === 'bucket' ? await collectionsWithFiles(storage, bucket) : [collection];
   for (const each of collections) {
     const address = { bucket, collection: each };
     const names = await retireCollection(storage, address, rules.of(address).keepsOldFiles);
-    deletions.afterCommit(session, names);
+    deletions.afterCommit(unit, names);
   }
 }
 

@@ -2,7 +2,7 @@
 // found by `coffer attachments-clean`.
 import type { BlobStore } from '../../contracts/blobs.ts';
 import type { Logger } from '../../contracts/logger.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 
 /** With more files than this, clients do not wait for the end. */
 const maxAwaited = 100;
@@ -19,9 +19,9 @@ export class Deletions {
   }
 
   /** Deletes the files when the unit of work is committed. */
-  afterCommit(session: Session, names: readonly string[]): void {
+  afterCommit(unit: UnitOfWork, names: readonly string[]): void {
     if (names.length === 0) return;
-    session.afterCommit(async () => {
+    unit.afterCommit(async () => {
       const done = this.#track(this.#deleteAll(names));
       if (names.length <= maxAwaited) await done;
     });

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import { preconditionHeaders } from '../../engine/list-parameters.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { readVersion } from '../../settings/version.ts';
 import { servesItself, type Attachments } from './attachments.ts';
@@ -45,7 +45,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
     baseUrl,
     servedBelow: `${versionPrefix}/attachments/`,
     signer: signsUrls ? createUrlSigner({ secret, lifetimeSeconds, clock: host.clock }) : undefined,
-    uploaded: new WeakMap<Session, Map<string, JsonObject>>(),
+    uploaded: new WeakMap<UnitOfWork, Map<string, JsonObject>>(),
   };
   const shownUrl = withSlash(values['attachment.extra.base_url']) || baseUrl;
   return {

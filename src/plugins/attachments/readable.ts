@@ -26,7 +26,7 @@ export async function findReadable(
   location: string,
 ): Promise<Link> {
   const { host, signer } = attachments;
-  const { storage } = context.session.reader;
+  const { storage } = context.unit.reader;
   const file = { ownerUri: recordUri(owner), location };
   if (signer !== undefined && isSigned(context.query)) {
     if (!signer.verify(file, context.query)) throw expired();
@@ -69,7 +69,7 @@ async function findCopy(
   file: FileOfRecord,
   passes?: (place: ObjectPlace) => Promise<boolean>,
 ): Promise<Link | undefined> {
-  const { storage } = context.session.reader;
+  const { storage } = context.unit.reader;
   for (const uri of await readReferences(storage, file, maxCopies)) {
     const address = addressOfUri(uri);
     const place = address && placeOf(attachments, address);

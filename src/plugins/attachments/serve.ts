@@ -103,10 +103,10 @@ function parseAddress(path: string): { readonly owner: RecordAddress; readonly l
  */
 async function signUrl(attachments: Attachments, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
   const { host } = attachments;
-  const { ids, caller, session } = context;
+  const { ids, caller, unit } = context;
   if (caller.userId === undefined) throw refusal(caller);
   await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');
-  const link = await findLink(session.reader.storage, addressOf(ids));
+  const link = await findLink(unit.reader.storage, addressOf(ids));
   const owner = link === undefined ? undefined : addressOfUri(link.ownerUri);
   if (link === undefined || owner === undefined) throw new ServiceError('unknownPath');
   const { search, expires } = signer.sign(link);

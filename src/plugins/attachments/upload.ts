@@ -13,7 +13,7 @@ import {
   type ServiceRequest,
   type ServiceResponse,
 } from '../../engine/exchange.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { addressOf, locationOf, type Attachments } from './attachments.ts';
 import { storedName } from './file-name.ts';
 import { cleanMimetype, extensionOf } from './file-types.ts';
@@ -26,14 +26,14 @@ const maxAttempts = 5;
 
 /** Reads the form before anything is locked, once it is known that the caller may do this at all. */
 export async function receiveUpload(attachments: Attachments, arrival: Arrival): Promise<void> {
-  const { request, session, caller, ids, isAlias } = arrival;
+  const { request, unit, caller, ids, isAlias } = arrival;
   // In a batch there are no forms; the handler says so.
   if (request.body.stream === undefined) return;
   if (isAlias) {
     // Whom it stands for is not known yet. The alias refuses those who have not said who they are.
     if (caller.userId === undefined) return;
   } else {
-    await requireWritable(attachments, { session, caller, ids });
+    await requireWritable(attachments, { unit, caller, ids });
   }
   const { bucket, collection } = addressOf(ids);
   const rules = isAlias ? attachments.rules.general : attachments.rules.of({ bucket, collection });
@@ -43,12 +43,12 @@ export async function receiveUpload(attachments: Attachments, arrival: Arrival):
 /** Those who may write the record when it exists, else those who may create it; before anything is sent. */
 async function requireWritable(
   { host }: Attachments,
-  { session, caller, ids }: Pick<Arrival, 'session' | 'caller' | 'ids'>,
+  { unit, caller, ids }: Pick<Arrival, 'unit' | 'caller' | 'ids'>,
 ): Promise<void> {
   const kind = host.objects.kind('record');
-  const actor = { session, caller };
+  const actor = { unit, caller };
   const exists = (await host.objects.find(actor, { kind: 'record', ids })) !== undefined;
-  await requireAllowed(exists ? kind.rules.write : kind.rules.create, caller, session.reader, ids);
+  await requireAllowed(exists ? kind.rules.write : kind.rules.create, caller, unit.reader, ids);
   if (exists || (await host.objects.find(actor, { kind: 'collection', ids })) !== undefined) return;
   throw notFound('missingParent', 'collection', ids['collection_id']!);
 }
@@ -64,7 +64,7 @@ function readUpload({ host, store }: Attachments, request: ServiceRequest, fileB
 
 /** Stores the file that was received, and gives it to the record. */
 export async function upload(attachments: Attachments, context: Context): Promise<ServiceResponse> {
-  const { request, session, ids } = context;
+  const { request, unit, ids } = context;
   const address = addressOf(ids);
   const rules = attachments.rules.of(address);
   await requireWritable(attachments, context);
@@ -75,7 +75,7 @@ export async function upload(attachments: Attachments, context: Context): Promis
     attachments.mimetypes.get(requireExtension(attachments, filename)) ?? cleanMimetype(form.file.mimetype);
   const asked = storedName(rules, { filename, recordId: address.record, ids: address, now: context.now });
   const name = await attachments.store.put(asked, { ...form.file, mimetype });
-  const cleanUp = deleteUnlessKept(attachments, session, name);
+  const cleanUp = deleteUnlessKept(attachments, unit, name);
   const location = locationOf(attachments, address, name);
   const attachment = { filename, location, hash, mimetype, size: sizeBytes };
   const response = await writeRecord(attachments, context, form, attachment);
@@ -83,9 +83,9 @@ export async function upload(attachments: Attachments, context: Context): Promis
     await cleanUp();
     return response;
   }
-  const { storage } = await session.writer();
+  const { storage } = await unit.writer();
   const replaced = await retireRecord(storage, address, rules.keepsOldFiles ? 'replaced' : undefined);
-  attachments.deletions.afterCommit(session, replaced);
+  attachments.deletions.afterCommit(unit, replaced);
   await writeLink(storage, address, { location: name, filename, mimetype });
   return {
     status: response.status,
@@ -114,14 +114,14 @@ function requireExtension({ extensions }: Attachments, filename: string): string
  *
  * @returns what deletes it at once
  */
-function deleteUnlessKept({ deletions }: Attachments, session: Session, name: string): () => Promise<void> {
+function deleteUnlessKept({ deletions }: Attachments, unit: UnitOfWork, name: string): () => Promise<void> {
   let isDeleted = false;
   const remove = async (): Promise<void> => {
     if (isDeleted) return;
     isDeleted = true;
     await deletions.delete(name);
   };
-  session.onAbandon(async (fate) => {
+  unit.onAbandon(async (fate) => {
     if (fate === 'undone') await remove();
   });
   return remove;
@@ -135,8 +135,8 @@ async function writeRecord(
   attachment: JsonObject,
 ): Promise<ServiceResponse> {
   const { host } = attachments;
-  const { session, ids, request } = context;
-  allowAttachment(attachments, session, recordUri(addressOf(ids)), attachment);
+  const { unit, ids, request } = context;
+  allowAttachment(attachments, unit, recordUri(addressOf(ids)), attachment);
   const whole: MutableJsonObject = { ...data };
   setKey(whole, 'attachment', attachment);
   const value: JsonObject = { data: whole, ...(permissions === undefined ? {} : { permissions }) };
@@ -156,9 +156,9 @@ async function writeRecord(
 }
 
 /** Lets the attachment of a record be changed to this in the unit of work; see `changes.ts`. */
-function allowAttachment({ uploaded }: Attachments, session: Session, uri: string, attachment: JsonObject): void {
-  const known = uploaded.get(session) ?? new Map<string, JsonObject>();
-  uploaded.set(session, known.set(uri, attachment));
+function allowAttachment({ uploaded }: Attachments, unit: UnitOfWork, uri: string, attachment: JsonObject): void {
+  const known = uploaded.get(unit) ?? new Map<string, JsonObject>();
+  uploaded.set(unit, known.set(uri, attachment));
 }
 
 const ofTheForm: readonly string[] = ['content-length', 'content-encoding', 'transfer-encoding', 'expect'];

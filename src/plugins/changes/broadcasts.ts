@@ -36,7 +36,7 @@ function describe(): OperationDescription {
 
 async function announcedTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
-  const entries = await findEntries(context.session.reader);
+  const entries = await findEntries(context.unit.reader);
   const newest = newestOf(entries.filter(({ collection }) => !collection.includes('-preview'))) ?? context.now;
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;

@@ -71,9 +71,9 @@ async function readChangeset(service: ChangesService, context: Context): Promise
   const place = { kind: 'collection', ids: context.ids };
   if (!isMonitor) {
     await host.objects.requireAllowed(context, place, 'read');
-    const { caller, session, ids } = context;
+    const { caller, unit, ids } = context;
     const all = host.objects.kind('record').rules.readList;
-    if (!(await isConfirmed(all, caller, session.reader, ids))) throw refusal(caller);
+    if (!(await isConfirmed(all, caller, unit.reader, ids))) throw refusal(caller);
   }
   const expected = parameter(context, '_expected');
   if (expected === undefined) {
@@ -114,7 +114,7 @@ async function monitorChangeset(
   context: Context,
   { since = 0, limit, caching }: Asked,
 ): Promise<ServiceResponse> {
-  const all = await findEntries(context.session.reader);
+  const all = await findEntries(context.unit.reader);
   const timestamp = newestOf(all) ?? context.now;
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
   const changes = all
@@ -139,7 +139,7 @@ async function collectionChangeset(
   context: Context,
   { since, limit, caching }: Asked,
 ): Promise<ServiceResponse> {
-  const { storage } = context.session.reader;
+  const { storage } = context.unit.reader;
   const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
   const read = (): Promise<StoredObject | undefined> =>
     storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, id);

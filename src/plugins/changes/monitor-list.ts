@@ -120,7 +120,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   if (awaited > 0 && since !== undefined && awaited < since) return { status: 204, headers: caching, body: '' };
 
   const query = readQuery(parameters, context, host.engine, traits);
-  const entries = await findEntries(context.session.reader);
+  const entries = await findEntries(context.unit.reader);
   const timestamp = newestOf(entries) ?? context.now;
   const headers = timestampHeaders(timestamp, caching);
   // Existing clients read the body whatever the status.

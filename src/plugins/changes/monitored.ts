@@ -1,7 +1,7 @@
 // Which collections are monitored, and when the records of each changed last.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
-import type { Reader } from '../../engine/session.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
 
 /** A monitored collection as the list of changes shows it. */
 export interface MonitoredEntry extends JsonObject {

@@ -1,6 +1,6 @@
 // What the endpoints of the plugin share.
 import type { PluginHost } from '../../http/plugin.ts';
-import type { Reader } from '../../engine/session.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
 import type { RedirectOptions } from './expected.ts';
 import type { MonitoredEntry } from './monitored.ts';

@@ -11,18 +11,18 @@ import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
  */
 export async function createIfMissing(
   objects: Objects,
-  { session, caller, request }: Actor,
+  { unit, caller, request }: Actor,
   { kind: name, ids }: ObjectPlace,
 ): Promise<void> {
   const { parent, rules, idName, listKey, objectUri } = objects.kind(name);
   const list = listKey(ids, caller);
   const id = ids[idName]!;
-  if ((await session.reader.storage.get(list, id)) !== undefined) return;
+  if ((await unit.reader.storage.get(list, id)) !== undefined) return;
   // An authorization policy has the last word.
-  if (!(await isConfirmed(rules.create, caller, session.reader, ids))) throw refusal(caller);
-  const { storage, permission } = await session.writer();
+  if (!(await isConfirmed(rules.create, caller, unit.reader, ids))) throw refusal(caller);
+  const { storage, permission } = await unit.writer();
   const holder = parent?.listKey(ids, caller);
-  if (holder !== undefined && (await storage.hold(holder, ids[parent!.idName]!, list)) === undefined) {
+  if (holder !== undefined && (await storage.lockShared(holder, ids[parent!.idName]!, list)) === undefined) {
     throw new TransactionConflict('the parent of an implicit object was deleted meanwhile');
   }
   const { object, timestamp: clock = 0 } = await storage.lock(list, id);
@@ -31,10 +31,10 @@ export async function createIfMissing(
   const uri = objectUri(ids);
   await permission.addPrincipalToAce(uri, 'write', caller.principal);
   const { kind } = list;
-  if (!session.hears(kind, 'create')) return;
+  if (!unit.hears(kind, 'create')) return;
   const permissions = { write: [caller.principal] };
   const change = { action: 'create', kind, list, uri, ids, old: undefined, new: created, permissions, caller } as const;
   const timestamp = Math.max(clock, created.lastModified);
   const { userId } = caller;
-  session.events.add({ action: 'create', kind, list, timestamp, path: uri, ids, userId, request, changes: [change] });
+  unit.events.add({ action: 'create', kind, list, timestamp, path: uri, ids, userId, request, changes: [change] });
 }

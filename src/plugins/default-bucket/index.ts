@@ -7,7 +7,7 @@ import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { createIfMissing } from './implicit.ts';
@@ -40,7 +40,7 @@ export const defaultBucket = definePlugin({
 });
 
 async function resolve(
-  { request, path, session, caller }: AliasRequest,
+  { request, path, unit, caller }: AliasRequest,
   secret: string,
   host: PluginHost,
 ): Promise<AliasedRequest> {
@@ -52,8 +52,8 @@ async function resolve(
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
   const id = personalId(host, personalBucketId(secret, caller.userId));
   const prepare = async (): Promise<void> => {
-    if (!creating.includes(request.method)) return requireBucket(session, id, below);
-    const actor = { session, caller, request };
+    if (!creating.includes(request.method)) return requireBucket(unit, id, below);
+    const actor = { unit, caller, request };
     const bucket = host.objects.place('bucket', { bucket_id: id });
     if (!(request.method === 'PUT' && below === '')) await createIfMissing(host.objects, actor, bucket);
     if (resource === 'collections' && childId !== '' && !(request.method === 'PUT' && rest.length === 0)) {
@@ -75,7 +75,7 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
   return id;
 }
 
-async function requireBucket({ reader }: Session, id: ObjectId, below: string): Promise<void> {
+async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string): Promise<void> {
   if ((await reader.storage.get(buckets, id)) !== undefined) return;
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }

@@ -45,11 +45,11 @@ export async function checkHooks({ changes }: ChangeEvent, scope: EventScope, op
 function mayRead(
   { ids, caller }: Change,
   groupId: string,
-  { session }: EventScope,
+  { unit }: EventScope,
   { objects }: GuardOptions,
 ): Promise<boolean> {
   const place = objects.findPlace('group', { bucket_id: ids['bucket_id']!, group_id: groupId });
-  return place === undefined ? Promise.resolve(false) : objects.isAllowed({ session, caller }, place, 'read');
+  return place === undefined ? Promise.resolve(false) : objects.isAllowed({ unit, caller }, place, 'read');
 }
 
 function unknownGroup(index: number, groupId: string): Error {

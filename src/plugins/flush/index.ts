@@ -27,14 +27,14 @@ export const flush = definePlugin({
                 summary: 'Deletes all data.',
                 responses: { 202: { description: 'The data is deleted.', schema: { type: 'object' } } },
               }),
-              async handle({ session, request }) {
-                const { storage, permission } = await session.writer();
-                await session.events.beforeFlush({ request }, session);
+              async handle({ unit, request }) {
+                const { storage, permission } = await unit.writer();
+                await unit.events.beforeFlush({ request }, unit);
                 await storage.flush();
                 await permission.flush();
                 await host.cache.flush();
                 await host.securityState.flush();
-                session.events.addFlush({ request });
+                unit.events.addFlush({ request });
                 return jsonResponse(202, {});
               },
             },

@@ -73,7 +73,7 @@ export const history = definePlugin({
           name: 'history',
           on: 'RequestChanged',
           kinds: recordedKinds,
-          handle: (changes, { session }) => recordChanges(objects.kind('history'), options, changes, session),
+          handle: (changes, { unit }) => recordChanges(objects.kind('history'), options, changes, unit),
         },
       ],
     };

@@ -7,7 +7,7 @@ import { compareText } from '../../core/query/compare.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Change } from '../../engine/kind.ts';
-import type { Session, Writer } from '../../engine/session.ts';
+import type { UnitOfWork, Writer } from '../../engine/unit-of-work.ts';
 import { formatHistoryEntry } from './entry.ts';
 import { bucketUri, liesIn } from './places.ts';
 import { trimHistory, type TrimOptions } from './trim.ts';
@@ -32,11 +32,11 @@ export async function recordChanges(
   kind: CompiledKind,
   options: RecorderOptions,
   changes: readonly Change[],
-  session: Session,
+  unit: UnitOfWork,
 ): Promise<void> {
   const byBucket = changesToRecord(options, changes);
   if (byBucket.size === 0) return;
-  const writer = await session.writer();
+  const writer = await unit.writer();
   for (const bucket of [...byBucket.keys()].toSorted(compareText)) {
     await recordInBucket(kind, options, byBucket.get(bucket)!, writer);
   }

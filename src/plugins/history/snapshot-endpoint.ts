@@ -56,8 +56,8 @@ interface Snapshots {
 }
 
 async function answer({ objects, scope, maxBytes }: Snapshots, context: Context): Promise<ServiceResponse> {
-  const { caller, ids, issues, parameters, session } = context;
-  const { reader } = session;
+  const { caller, ids, issues, parameters, unit } = context;
+  const { reader } = unit;
   const records = objects.kind('record');
   // Whoever may read all records as they are may read them as they were.
   await requireAllowed(records.rules.readList, caller, reader, ids);
@@ -70,7 +70,7 @@ async function answer({ objects, scope, maxBytes }: Snapshots, context: Context)
   const isThere = (await storage.get(collections, collectionId)) !== undefined;
   const history = objects.kind('history').listKey(ids, anonymous);
   // A batch is recorded when it ends; until then what it has done is not in the history.
-  const done = session.changes.filter(({ kind }) => recordedKinds.includes(kind));
+  const done = unit.changes.filter(({ kind }) => recordedKinds.includes(kind));
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new PastChanges(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);

@@ -3,7 +3,7 @@
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Change } from '../../engine/kind.ts';
-import type { Writer } from '../../engine/session.ts';
+import type { Writer } from '../../engine/unit-of-work.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { oldestFirst, walk } from '../../engine/walk.ts';
 import { where } from './where.ts';

@@ -9,13 +9,13 @@ const patienceMs = 1000;
 
 /** Answers workers that ask for the metrics of all. Call once, in the first process. */
 export function gatherMetrics(): void {
-  const gathering = new Gathering();
+  const gathering = new QueryBatcher();
   cluster.on('message', (worker: Worker, message: unknown) => gathering.hear(worker, message));
   // The channel closes after everything that came through it was heard.
   cluster.on('disconnect', (worker: Worker) => gathering.bury(worker));
 }
 
-class Gathering {
+class QueryBatcher {
   readonly #latest = new Map<Worker, Snapshot>();
   /** One at a time, since each begins with what the one before it left. */
   #buried: Promise<Snapshot> = Promise.resolve([]);

@@ -22,13 +22,13 @@ export const quotas = definePlugin({
           name: 'quotas',
           on: 'ResourceDeleting',
           kinds: ['collection'],
-          handle: (deletion, session) => keeper.rememberCollection(deletion, session),
+          handle: (deletion, unit) => keeper.rememberCollection(deletion, unit),
         },
         {
           name: 'quotas',
           on: 'RequestChanged',
           kinds: ['bucket', 'group', 'collection', 'record'],
-          handle: (changes, { session }) => keeper.count(changes, session),
+          handle: (changes, { unit }) => keeper.count(changes, unit),
         },
       ],
     };

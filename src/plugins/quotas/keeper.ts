@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { Change } from '../../engine/kind.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import {
   add,
   bucketCounter,
@@ -29,8 +29,8 @@ export class QuotaKeeper {
   }
 
   /** Remembers what is counted in a collection that is being deleted, while its counter is still there. */
-  async rememberCollection(deletion: Change, session: Session): Promise<void> {
-    const { storage } = await session.writer();
+  async rememberCollection(deletion: Change, unit: UnitOfWork): Promise<void> {
+    const { storage } = await unit.writer();
     const { object } = await storage.lock(counterList(deletion.uri), collectionCounter);
     this.#lost.set(deletion, parseAmounts(object));
   }
@@ -40,14 +40,14 @@ export class QuotaKeeper {
    *
    * @throws ServiceError insufficientStorage when a limit is exceeded; nothing of the request is kept then
    */
-  async count(changes: readonly Change[], session: Session): Promise<void> {
+  async count(changes: readonly Change[], unit: UnitOfWork): Promise<void> {
     for (const change of changes) this.#requireSmall(change);
     const tallies = tallyChanges(changes, (deletion) => this.#lost.get(deletion) ?? nothing)
       .filter(({ isGone }) => !isGone)
       .map((tally) => ({ ...tally, list: counterList(tally.uri) }))
       .toSorted((a, b) => compareLists(a.list, b.list));
     if (tallies.length === 0) return;
-    const { storage } = await session.writer();
+    const { storage } = await unit.writer();
     const gates = [...new Set(tallies.map(({ bucketId }) => bucketId))].map((id) => counterGate(`/buckets/${id}`));
     // Sent together; locks are taken in the order in which they were asked for.
     const [, states] = await Promise.all([

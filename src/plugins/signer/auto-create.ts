@@ -1,8 +1,8 @@
 // Sources that are created at start, for services that are to be ready without anybody preparing them.
 import { anonymous } from '../../engine/caller.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
-import { Races } from '../../engine/races.ts';
-import { Session } from '../../engine/session.ts';
+import { Retry } from '../../engine/retry.ts';
+import { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
@@ -30,14 +30,14 @@ export async function createSource(
   writers: readonly string[],
 ): Promise<void> {
   const { stores, logger } = service.host;
-  const races = new Races();
+  const races = new Retry();
   for (;;) {
-    const session = new Session(stores, logger, { contended: races.contended });
+    const unit = new UnitOfWork(stores, logger, { contended: races.contended });
     try {
-      await create(service, session, resource, writers);
-      return await session.end(true);
+      await create(service, unit, resource, writers);
+      return await unit.end(true);
     } catch (error) {
-      await session.abandon();
+      await unit.abandon();
       // Other processes may be starting at the same time.
       if (!races.isLost(error)) throw error;
       await races.pause();
@@ -47,12 +47,12 @@ export async function createSource(
 
 async function create(
   service: SignerService,
-  session: Session,
+  unit: UnitOfWork,
   { source: { bucket, collection } }: Resource,
   writers: readonly string[],
 ): Promise<void> {
   const { objects } = service.host;
-  const actor = { session, request: noRequest, caller: pluginCaller };
+  const actor = { unit, request: noRequest, caller: pluginCaller };
   const asNew = {
     attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
     permissions: () => ({ write: writers }),

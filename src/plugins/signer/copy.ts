@@ -37,7 +37,7 @@ export async function compareRecords(
   to: CollectionId,
   isTouched: NonNullable<Parameters<typeof compareLists>[1]['isTouched']> = () => false,
 ): Promise<Difference> {
-  const { storage } = await actor.session.writer();
+  const { storage } = await actor.unit.writer();
   const lists = { from: recordsOf(from), to: recordsOf(to) };
   await storage.lock(lists.from);
   await storage.lock(lists.to);
@@ -51,7 +51,7 @@ async function copyRecords(
   isTouched: Parameters<typeof compareRecords>[3],
 ): Promise<Difference> {
   const difference = await compareRecords(work, from, to, isTouched);
-  const { storage } = await work.actor.session.writer();
+  const { storage } = await work.actor.unit.writer();
   const deletions = await readDeletions(storage, recordsOf(from), difference.removed);
   const lists = { to, from };
   await applySteps(work, lists, (await storage.resourceTimestamp(recordsOf(to))) ?? 0, [
@@ -63,7 +63,7 @@ async function copyRecords(
 
 /** Deletes all records; who follows the collection hears of it by tombstones. */
 export async function removeRecords(work: Work, id: CollectionId): Promise<void> {
-  const { storage } = await work.actor.session.writer();
+  const { storage } = await work.actor.unit.writer();
   await storage.lock(recordsOf(id));
   const ids = await readIds(storage, recordsOf(id));
   const steps = ids.map((record): CopyStep => ({ id: record, attributes: undefined, lastModified: undefined }));

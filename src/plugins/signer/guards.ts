@@ -2,9 +2,9 @@
 // deletions of what a source still needs.
 import { getKey, formatJson, type JsonObject } from '../../base/json.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import { idField } from '../../core/query/fields.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { Actor } from '../../engine/objects.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { holdsFloat } from './canonical-json.ts';
 import { groupUris, isInUse } from './groups.ts';
 import { forbidden, invalid } from './refusals.ts';
@@ -49,10 +49,10 @@ function textOf(entry: StoredEntry | undefined, field: string): string | undefin
   return value === undefined ? undefined : formatJson(value);
 }
 
-async function isNeeded(service: SignerService, { session, request }: Acting, id: CollectionId): Promise<boolean> {
+async function isNeeded(service: SignerService, { unit, request }: Acting, id: CollectionId): Promise<boolean> {
   const route = service.routes.to(id);
   if (route === undefined) return false;
-  return isInUse({ service, actor: { session, request, caller: pluginCaller }, route });
+  return isInUse({ service, actor: { unit, request, caller: pluginCaller }, route });
 }
 
 /** @throws ServiceError forbidden when the bucket held previews or destinations of sources that exist */
@@ -65,17 +65,13 @@ export async function refuseBucket(service: SignerService, acting: Acting, bucke
   }
 }
 
-async function holdsSource(
-  { host }: SignerService,
-  { session }: Acting,
-  { bucket, collection }: Place,
-): Promise<boolean> {
-  const actor = { session, caller: pluginCaller };
+async function holdsSource({ host }: SignerService, { unit }: Acting, { bucket, collection }: Place): Promise<boolean> {
+  const actor = { unit, caller: pluginCaller };
   if (collection !== undefined) {
     return (await host.objects.find(actor, collectionPlace(host.objects, { bucket, collection }))) !== undefined;
   }
   const list = { kind: 'collection', parent: placeUri({ bucket, collection: undefined }) };
-  return (await session.reader.storage.countAll(list, { filters: [] })) > 0;
+  return (await unit.reader.storage.countAll(list, { filters: [] })) > 0;
 }
 
 /** @throws ServiceError forbidden when one of the groups is that of editors or reviewers of a source that exists */
@@ -96,25 +92,10 @@ export async function refuseGroups(
   }
 }
 
-const pageSize = 500;
-/** Bytes of the collections of a page; the first is read whatever its size. */
-const pageBytes = 8_000_000;
-
-/** Ids of the collections in a bucket. */
-export async function* readCollections(
-  { session }: Pick<Acting, 'session'>,
-  bucket: string,
-): AsyncGenerator<string, void> {
+/** Yields the ids of the collections in a bucket. */
+export async function* readCollections({ unit }: Pick<Acting, 'unit'>, bucket: string): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
-  const sort = [{ field: idField, direction: 'ascending' }] as const;
-  for (let last: string | undefined; ;) {
-    const after = last === undefined ? undefined : [last];
-    const query = { filters: [], sort, after, limit: pageSize, maxBytes: pageBytes };
-    const { entries, more } = await session.reader.storage.listAll(list, query);
-    for (const { id } of entries) {
-      last = id;
-      yield id;
-    }
-    if (!more || entries.length === 0) return;
+  for await (const entries of walk(unit.reader.storage, list, { filters: [] }, byId)) {
+    for (const { id } of entries) yield id;
   }
 }

@@ -2,7 +2,7 @@
 // need a review, and expressions mean nothing to them.
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
-import { Session } from '../../engine/session.ts';
+import { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import { readCollections } from './guards.ts';
 import { isPattern, matchesPattern } from './patterns.ts';
@@ -38,13 +38,13 @@ export class MatchedCollections {
   /** Looks through the collections that are there. */
   async start(): Promise<void> {
     if (this.#patterns.length === 0) return;
-    const session = new Session(this.#host.stores, this.#host.logger);
+    const unit = new UnitOfWork(this.#host.stores, this.#host.logger);
     try {
       for (const bucket of this.#found.keys()) {
-        for await (const collection of readCollections({ session }, bucket)) this.#add({ bucket, collection });
+        for await (const collection of readCollections({ unit }, bucket)) this.#add({ bucket, collection });
       }
     } finally {
-      await session.abandon();
+      await unit.abandon();
     }
   }
 

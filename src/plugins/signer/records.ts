@@ -3,35 +3,16 @@
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
-import type { SortKey } from '../../core/query/ast.ts';
 import { compareText } from '../../core/query/compare.ts';
-import { idField } from '../../core/query/fields.ts';
-import { positionOf } from '../../core/query/sort.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { formatCanonicalInSteps } from './canonical-json.ts';
 
-const pageSize = 500;
-/** Bytes of the records of a page; the first is read whatever its size. */
-const pageBytes = 8_000_000;
-const sort: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
-
-/** The live objects of a list by their ids. */
+/** Yields the live objects of a list by their ids. */
 async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
-  for (let last: StoredObject | undefined; ;) {
-    const after = last === undefined ? undefined : positionOf(last, sort);
-    const { entries, more } = await storage.listAll(list, {
-      filters: [],
-      sort,
-      after,
-      limit: pageSize,
-      maxBytes: pageBytes,
-    });
-    for (const entry of entries) {
-      if (isTombstone(entry)) continue;
-      last = entry;
-      yield entry;
-    }
-    if (!more || entries.length === 0) return undefined;
+  for await (const entries of walk(storage, list, { filters: [] }, byId)) {
+    for (const entry of entries) if (!isTombstone(entry)) yield entry;
   }
+  return undefined;
 }
 
 /**

@@ -30,7 +30,7 @@ export interface Review {
 /** Tells of a review. */
 export function announceReview({ actor }: Work, { name, event, change, attributes, difference }: Review): void {
   const comment = getKey(attributes, comments[name]);
-  actor.session.events.addNamed({
+  actor.unit.events.addNamed({
     name,
     payload: {
       ...formatPayload({ ...event, path: change.uri, ids: change.ids, userId: change.caller.userId }),

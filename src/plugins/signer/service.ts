@@ -2,7 +2,7 @@
 import { authenticatedCaller, type Caller } from '../../engine/caller.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Session } from '../../engine/session.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { CollectionOptions, OptionsBook } from './options.ts';
 import { placeUri, type CollectionId, type Route, type Routes } from './routes.ts';
@@ -12,7 +12,7 @@ export interface SignerService {
   readonly routes: Routes;
   readonly options: OptionsBook;
   /** Statuses that the plugin has written in a unit of work, by the URI of the source. */
-  readonly statuses: WeakMap<Session, Map<string, string | undefined>>;
+  readonly statuses: WeakMap<UnitOfWork, Map<string, string | undefined>>;
 }
 
 /** Who is told to have done what the plugin does. */
@@ -32,9 +32,9 @@ export interface Work {
 
 /** The work that a change to a source causes. */
 export function workOn(service: SignerService, actor: Omit<Actor, 'caller'>, route: Route): Work {
-  const { session, request } = actor;
+  const { unit, request } = actor;
   const options = service.options.of(route.source);
-  return { service, actor: { session, request, caller: pluginCaller }, route, options };
+  return { service, actor: { unit, request, caller: pluginCaller }, route, options };
 }
 
 /** The collection as an object. */

@@ -41,12 +41,12 @@ function changesByOthers({ changes }: ChangeEvent): readonly Change[] {
 }
 
 /** All records of an event are of one collection. */
-async function onRecords(service: SignerService, event: ChangeEvent, { session }: EventScope): Promise<void> {
+async function onRecords(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const last = changes.at(-1);
   const id = parseCollectionUri(event.list.parent);
   if (last === undefined || id === undefined) return;
-  const acting = { session, request: event.request };
+  const acting = { unit, request: event.request };
   await refuseRecords(service, acting, id);
   const route = service.routes.from(id);
   if (route === undefined) return;
@@ -56,7 +56,7 @@ async function onRecords(service: SignerService, event: ChangeEvent, { session }
 }
 
 async function onCollections(service: SignerService, event: ChangeEvent, scope: EventScope): Promise<void> {
-  const acting = { session: scope.session, request: event.request };
+  const acting = { unit: scope.unit, request: event.request };
   for (const change of changesByOthers(event)) {
     const id: CollectionId = { bucket: change.ids['bucket_id']!, collection: change.ids['collection_id']! };
     await refuseOnTarget(service, acting, id, change);
@@ -66,8 +66,8 @@ async function onCollections(service: SignerService, event: ChangeEvent, scope: 
 }
 
 /** With a bucket everything in it is gone, without any event of its own. */
-async function onBuckets(service: SignerService, event: ChangeEvent, { session }: EventScope): Promise<void> {
-  const acting = { session, request: event.request };
+async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
+  const acting = { unit, request: event.request };
   for (const { ids } of changesByOthers(event)) {
     const bucket = ids['bucket_id']!;
     await refuseBucket(service, acting, bucket);
@@ -104,10 +104,10 @@ async function onSourceGone(
 }
 
 /** All groups of an event are of one bucket. */
-async function onGroups(service: SignerService, event: ChangeEvent, { session }: EventScope): Promise<void> {
+async function onGroups(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const bucket = changes[0]?.ids['bucket_id'];
   if (bucket === undefined) return;
   const uris = new Set(changes.map(({ uri }) => uri));
-  await refuseGroups(service, { session, request: event.request }, bucket, uris);
+  await refuseGroups(service, { unit, request: event.request }, bucket, uris);
 }

@@ -35,7 +35,7 @@ export async function signTarget(
   target: CollectionId,
   source?: JsonObject,
 ): Promise<void> {
-  const { storage } = await actor.session.writer();
+  const { storage } = await actor.unit.writer();
   const list = recordsOf(target);
   await storage.lock(list);
   const timestamp = await storage.touch(list);

@@ -30,15 +30,15 @@ export function writtenStatus({ service, actor, route }: Work): {
   readonly isKnown: boolean;
   readonly status: string | undefined;
 } {
-  const statuses = service.statuses.get(actor.session);
+  const statuses = service.statuses.get(actor.unit);
   const uri = placeUri(route.source);
   return { isKnown: statuses?.has(uri) === true, status: statuses?.get(uri) };
 }
 
 /** Writes status and tracking attributes of the source; the rest stays as it is. Nothing is written when it is gone. */
 export async function writeSource({ service, actor, route }: Work, change: SourceChange): Promise<void> {
-  const statuses = service.statuses.get(actor.session) ?? new Map<string, string | undefined>();
-  service.statuses.set(actor.session, statuses.set(placeUri(route.source), change.status));
+  const statuses = service.statuses.get(actor.unit) ?? new Map<string, string | undefined>();
+  service.statuses.set(actor.unit, statuses.set(placeUri(route.source), change.status));
   const { permissions } = change;
   const place = collectionPlace(service.host.objects, route.source);
   if ((await service.host.objects.find(actor, place)) === undefined) return;

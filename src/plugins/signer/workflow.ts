@@ -48,7 +48,7 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   const step = getKey(after, 'status') === undefined ? undefined : await choose(work, source, undefined, after);
   const { objects } = service.host;
   const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
-  await objects.requireAllowed({ session: actor.session, caller }, bucket, 'group:create');
+  await objects.requireAllowed({ unit: actor.unit, caller }, bucket, 'group:create');
   await ensureGroups(work, caller);
   for (const target of targetsOf(route)) {
     await ensureTarget(work, target);
@@ -73,9 +73,9 @@ export async function onDeletion(work: Work): Promise<void> {
 }
 
 /** Whether the request has changed records too, sooner or later: what was reviewed is not what is there. */
-function hasEdits({ route }: Work, { session }: EventScope): boolean {
+function hasEdits({ route }: Work, { unit }: EventScope): boolean {
   const parent = placeUri(route.source);
-  return session.events.current.some(
+  return unit.events.current.some(
     (event) =>
       event.action !== 'read' &&
       event.kind === 'record' &&
@@ -123,7 +123,7 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
   const { caller } = change;
   const attributes = valueOf(change.new);
   const announce = async (name: ReviewEvent): Promise<void> => {
-    if (!work.actor.session.events.wantsNamed(name)) return;
+    if (!work.actor.unit.events.wantsNamed(name)) return;
     const difference = await compareRecords(work, route.source, route.destination);
     announceReview(work, { name, event: source.event, change, attributes, difference });
   };

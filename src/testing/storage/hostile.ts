@@ -130,8 +130,8 @@ const reads: Readonly<Record<string, (reader: StorageReader, text: string) => Pr
 /** Calls that store nothing of the text. */
 const removals: Readonly<Record<string, (writer: StorageWriter, text: string) => Promise<unknown>>> = {
   'lock of an id': (writer, text) => writer.lock(records, text),
-  'hold of an id': (writer, text) => writer.hold(records, text),
-  'hold below a parent': (writer, text) => writer.hold(below(text), 'plain'),
+  'hold of an id': (writer, text) => writer.lockShared(records, text),
+  'hold below a parent': (writer, text) => writer.lockShared(below(text), 'plain'),
   'delete of an id': (writer, text) => writer.delete(records, text),
   'delete below a parent': (writer, text) => writer.delete(below(text), 'plain'),
   'deleteAll of ids': (writer, text) => writer.deleteAll(records, pageQuery({ ids: [text] })),

@@ -185,7 +185,7 @@ describe('a file', () => {
 
   test('is never replaced, and nothing is left of one that fails', async () => {
     const file = await written();
-    await expect(exportStores(every.of('memory'), file)).rejects.toThrow('is there already');
+    await expect(exportStores(every.of('memory'), file)).rejects.toThrow('exists already');
     const other = fileNamed('y.ndjson');
     const failing = exportStores(every.of('memory'), other, () => {
       throw new Error('somebody pulled the plug');

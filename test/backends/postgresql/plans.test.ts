@@ -55,7 +55,7 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.delete(long, 'new');
     await writer.create(long, 'new', '{}');
     await writer.update(long, 'e2', '{}', 4000);
-    await writer.hold(long, 'e4');
+    await writer.lockShared(long, 'e4');
     await writer.deleteAll(long, { ...newest, limit: 2 });
     await writer.trimObjects(long, { filters: [] }, 1400);
     await writer.restore(long, { clock: 5000, entries: [new StoredObject('x', 7, '{}')], gone: ['e6'] });

@@ -54,7 +54,7 @@ function createRecords(list: ListKey, names: readonly string[]): Promise<readonl
     await writer.get(collections, 'c');
     const stamps: number[] = [];
     for (const name of names) {
-      expect(await writer.hold(collections, 'c', list)).toBeDefined();
+      expect(await writer.lockShared(collections, 'c', list)).toBeDefined();
       stamps.push((await writer.create(list, name, '{"n":1}', undefined, { isFresh: true })).lastModified);
     }
     return stamps;

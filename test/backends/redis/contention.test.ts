@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { Races } from '../../../src/engine/races.ts';
+import { Retry } from '../../../src/engine/retry.ts';
 import { compareLists } from '../../../src/core/objects/list-order.ts';
 import { findRedisAddress } from '../../../src/settings/redis-url.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';
@@ -56,7 +56,7 @@ describe.each([
   async function unit<T>(process: number, work: (writers: Writers) => Promise<T>): Promise<T> {
     const database = databases[process % processes]!;
     const [storage, permission] = [createRedisStorage(database), createRedisPermission(database)];
-    const races = new Races();
+    const races = new Retry();
     for (;;) {
       try {
         return await inUnit(database, async (transaction) => {
@@ -174,7 +174,7 @@ describe.each([
         });
       const creation = (): Promise<boolean> =>
         unit(2, async ({ storage }) => {
-          if ((await storage.hold(bucket, 'b')) === undefined) return false;
+          if ((await storage.lockShared(bucket, 'b')) === undefined) return false;
           await storage.update(groups, 'g', '{}');
           return true;
         });

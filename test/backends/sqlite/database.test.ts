@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createService } from '../../../src/app/service.ts';
 import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
-import { LogFile } from '../../../src/backends/sqlite/log-file.ts';
+import { WalFile } from '../../../src/backends/sqlite/wal-file.ts';
 import {
   applyNextMigration,
   databaseMigrations,
@@ -180,7 +180,7 @@ describe('a log that is flushed beside the event loop', () => {
   it('that the disk cannot keep refuses the writer, and everybody after that, until the database is opened again', async () => {
     const test = await openTestDatabase({ synchronous: 'FULL' });
     await test.unit((storage) => storage.create(records, 'kept', '{}'));
-    vi.spyOn(LogFile.prototype, 'flush').mockRejectedValue(new BackendUnavailable('storage', 'input/output error'));
+    vi.spyOn(WalFile.prototype, 'flush').mockRejectedValue(new BackendUnavailable('storage', 'input/output error'));
     await expect(test.unit((storage) => storage.create(records, 'unknown', '{}'))).rejects.toThrow(BackendUnavailable);
     await expect(test.unit((storage) => storage.touch(records))).rejects.toThrow(BackendUnavailable);
     await expect(test.storage.reader.get(records, 'unknown')).rejects.toThrow(BackendUnavailable);

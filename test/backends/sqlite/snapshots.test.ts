@@ -1,7 +1,7 @@
 // Reads while a commit is on its way to the disk.
 import { expect, it, onTestFinished } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
-import { Changes, Memory } from '../../../src/backends/sqlite/memory.ts';
+import { Changes, ReadCache } from '../../../src/backends/sqlite/read-cache.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
 import type { Steps } from '../../../src/base/steps.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
@@ -25,7 +25,7 @@ async function openSnapshots(): Promise<Fixture> {
   const snapshots = new Snapshots({
     open: () => new Connection({ path, synchronous: 'OFF', readOnly: true }),
     writer,
-    memory: new Memory(1_000_000),
+    cache: new ReadCache(1_000_000),
   });
   onTestFinished(() => snapshots.close());
   const select = (connection: Connection): readonly number[] =>

@@ -20,22 +20,22 @@ describe('an object that is held', () => {
     await unit((storage) => storage.create(list, id, '{"n":1}'));
     await unit(async (storage) => {
       const textOf = async (): Promise<string | undefined> => (await storage.get(list, id))?.text;
-      expect((await storage.hold(list, id))?.text).toBe('{"n":1}');
+      expect((await storage.lockShared(list, id))?.text).toBe('{"n":1}');
       await storage.create(records, 'a', '{}');
       expect(await textOf()).toBe('{"n":1}');
-      const [held] = await Promise.all([storage.hold(list, id), storage.update(list, id, '{"n":2}')]);
+      const [held] = await Promise.all([storage.lockShared(list, id), storage.update(list, id, '{"n":2}')]);
       expect([held?.text, await textOf()]).toEqual(['{"n":1}', '{"n":2}']);
-      await Promise.all([storage.hold(list, id), storage.delete(list, id)]);
+      await Promise.all([storage.lockShared(list, id), storage.delete(list, id)]);
       expect(await textOf()).toBeUndefined();
-      await Promise.all([storage.hold(list, id), storage.create(list, id, '{"n":3}')]);
+      await Promise.all([storage.lockShared(list, id), storage.create(list, id, '{"n":3}')]);
       expect(await textOf()).toBe('{"n":3}');
-      await storage.hold(list, id);
+      await storage.lockShared(list, id);
       await storage.deleteChildren('/buckets/b');
       expect(await textOf()).toBeUndefined();
-      await storage.hold(list, id);
+      await storage.lockShared(list, id);
       await storage.restore(list, { clock: 5000, entries: [await storage.create(list, 'other', '{}')], gone: [id] });
       await storage.create(list, id, '{"n":4}');
-      await storage.hold(list, id);
+      await storage.lockShared(list, id);
       await storage.deleteAll(list, {
         filters: [],
         sort: [{ field: parseField('id'), direction: 'ascending' }],
@@ -43,10 +43,10 @@ describe('an object that is held', () => {
       });
       expect(await textOf()).toBeUndefined();
       await storage.create(list, id, '{"n":5}');
-      await storage.hold(list, id);
+      await storage.lockShared(list, id);
       await storage.trimObjects(list, { filters: [] }, 0);
       expect(await textOf()).toBeUndefined();
-      await storage.hold(list, id);
+      await storage.lockShared(list, id);
       await storage.createAll(list, [{ id, text: '{"n":6}' }]);
       expect(await textOf()).toBe('{"n":6}');
       await storage.flush();

@@ -1,7 +1,7 @@
 // Services with accounts, and what tests of logins and mails need around them.
 import { onTestFinished } from 'vitest';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
-import type { Stores } from '../../../src/engine/session.ts';
+import type { Stores } from '../../../src/engine/unit-of-work.ts';
 import { definePlugin } from '../../../src/http/plugin.ts';
 import {
   startTestService,

@@ -1,0 +1,180 @@
+// Writes that are a unit of work of their own, done by a function of the server: one trip for the lock, the checks, the
+// write and the commit. Those that come while others are under way are committed together, whatever their lists, for a
+// commit costs more than a write. Such a transaction waits for no lock, so that it holds up nobody and meets nobody in a
+// circle; a list that somebody else has locked gets a transaction of its own, which waits.
+import type { ConditionalWrite } from '../../contracts/database.ts';
+import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import type { Connection, Statement } from './connection.ts';
+import { translateError } from './errors.ts';
+import { nameOf } from './locked-lists.ts';
+import { busy, callsOf, type TimedWrite } from './conditional-write-calls.ts';
+
+const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
+const commit: Statement = { text: 'COMMIT' };
+
+/** Writes that one transaction does, so that none waits for long. */
+const maxGroup = 100;
+/** Transactions for writes of all lists that are under way at the same time: one is done while the other is flushed. */
+const maxLanes = 2;
+/** Nobody waits longer than this for a transaction to end before another one is begun. */
+const patienceMs = 10;
+
+interface Waiting extends TimedWrite {
+  /** Name of the list. */
+  readonly list: string;
+  readonly resolve: (timestamp: number | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ConditionalWrites {
+  readonly #pool: ConnectionPool;
+  /** Those for the next lane that is free. */
+  #waiting: Waiting[] = [];
+  #lanes = 0;
+  /** Writes that are done in lanes that have not taken long. */
+  #underWay = 0;
+  /** Lists that are written to in a lane; another one would find them locked. */
+  readonly #inLanes = new Set<string>();
+  #isStarting = false;
+  /** Lists that somebody else has locked, with those who wait for them. Nobody else waits for the lists of others. */
+  readonly #queues = new Map<string, Waiting[]>();
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+  }
+
+  /** Does what `writeConditionally` of the contracts promises. */
+  write(write: ConditionalWrite, now: number): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      const own = { list: nameOf(write.list), write, now, resolve, reject };
+      const queue = this.#queues.get(own.list);
+      if (queue !== undefined) queue.push(own);
+      else {
+        this.#waiting.push(own);
+        this.#startLanes();
+      }
+    });
+  }
+
+  /** Those that come in one turn of the event loop go together. */
+  #startLanes(): void {
+    if (this.#isStarting || !this.#mayStart()) return;
+    this.#isStarting = true;
+    setImmediate(() => {
+      this.#isStarting = false;
+      while (this.#mayStart()) {
+        const group = this.#takeGroup();
+        if (group.length === 0) return;
+        void this.#runLane(group);
+      }
+    });
+  }
+
+  /**
+   * A transaction costs as much as several writes, so a second one is not begun for less than half of what the first one
+   * does; when that ends, there is one with all that waits.
+   */
+  #mayStart(): boolean {
+    return this.#lanes < maxLanes && this.#waiting.length * 2 >= this.#underWay;
+  }
+
+  #takeGroup(): readonly Waiting[] {
+    const group: Waiting[] = [];
+    const left: Waiting[] = [];
+    for (const write of this.#waiting) {
+      const fits = group.length < maxGroup && !this.#inLanes.has(write.list);
+      (fits ? group : left).push(write);
+    }
+    this.#waiting = left;
+    return group;
+  }
+
+  /** Does writes to any lists, none of which it waits for. Never fails. */
+  async #runLane(group: readonly Waiting[]): Promise<void> {
+    this.#lanes++;
+    this.#underWay += group.length;
+    for (const { list } of group) this.#inLanes.add(list);
+    let isCounted = true;
+    const discount = (): void => {
+      if (isCounted) this.#underWay -= group.length;
+      isCounted = false;
+      this.#startLanes();
+    };
+    const timer = setTimeout(discount, patienceMs);
+    for (const write of await this.#run(group, { isPatient: false })) this.#queue(write);
+    clearTimeout(timer);
+    for (const { list } of group) this.#inLanes.delete(list);
+    this.#lanes--;
+    discount();
+  }
+
+  #queue(write: Waiting): void {
+    const queue = this.#queues.get(write.list);
+    if (queue !== undefined) queue.push(write);
+    else {
+      this.#queues.set(write.list, []);
+      void this.#runQueue(write);
+    }
+  }
+
+  /** Waits for the list, and does the first write, and then all that have come meanwhile, until none has. Never fails. */
+  async #runQueue(first: Waiting): Promise<void> {
+    const queue = this.#queues.get(first.list)!;
+    for (let group = [first]; group.length > 0; group = queue.splice(0, maxGroup)) {
+      await this.#run(group, { isPatient: true });
+    }
+    this.#queues.delete(first.list);
+  }
+
+  /** Does writes in one transaction; returns those that would have had to wait. Never fails. */
+  async #run(group: readonly Waiting[], { isPatient }: { readonly isPatient: boolean }): Promise<readonly Waiting[]> {
+    let connection: Connection | undefined;
+    try {
+      connection = await this.#pool.takeForUnit();
+      const stamps = await this.#send(connection, group, isPatient);
+      for (const [index, { resolve }] of group.entries()) if (stamps[index] !== busy) resolve(stamps[index]);
+      return group.filter((_, index) => stamps[index] === busy);
+    } catch (error) {
+      const failure = translateError(error, 'storage', this.#pool.place);
+      // Each of them is done again by itself, so that none fails for the fault of another.
+      const isOfOne = !(failure instanceof BackendError) || failure instanceof UnstorableText;
+      const isRolledBack = group.length > 1 && isOfOne;
+      const told = isRolledBack ? new TransactionConflict(failure.message, { cause: failure }) : failure;
+      for (const { reject } of group) reject(told);
+      return [];
+    } finally {
+      connection?.release();
+    }
+  }
+
+  /** Sends everything at once; a statement alone is a transaction by itself. */
+  async #send(
+    connection: Connection,
+    group: readonly TimedWrite[],
+    isPatient: boolean,
+  ): Promise<readonly (number | undefined)[]> {
+    const { opening } = this.#pool;
+    const calls = callsOf(group, isPatient);
+    const isOneStatement = calls.length === 1 && opening === undefined;
+    const before = isOneStatement ? [] : opening === undefined ? [begin] : [begin, opening];
+    const after = isOneStatement ? [] : [commit];
+    const results = await Promise.allSettled([
+      ...before.map((statement) => connection.run(statement)),
+      ...calls.map(({ statement, values }) => connection.run(statement, values)),
+      ...after.map((statement) => connection.run(statement)),
+    ]);
+    const all = results.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+    if (!isOneStatement && all.at(-1)!.command !== 'COMMIT') {
+      throw new TransactionConflict('PostgreSQL rolled the transaction back');
+    }
+    const stamps: (number | undefined)[] = [];
+    for (const [number, { read }] of calls.entries()) {
+      read(all[before.length + number]!, (index, stamp) => (stamps[index] = stamp));
+    }
+    return stamps;
+  }
+}

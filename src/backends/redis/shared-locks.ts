@@ -1,0 +1,130 @@
+// Objects held by units of one process while they write below them. Who deletes an object, or what it lies in, waits for
+// those who hold it, and they wait for who deletes; other processes are told apart when they commit.
+import type { ListKey } from '../../core/objects/stored.ts';
+import type { Holder, LockWaits } from './lock-waits.ts';
+
+/** What a unit does to objects: keeps one, deletes some, or deletes everything in the lists at and below a URI. */
+export type Claim =
+  | { readonly kind: 'hold' | 'delete'; readonly list: ListKey; readonly id: string }
+  | { readonly kind: 'cascade'; readonly uri: string };
+
+interface Request {
+  readonly claim: Claim;
+  readonly holder: Holder;
+}
+
+interface Waiting extends Request {
+  readonly resume: () => void;
+}
+
+export class SharedLocks {
+  readonly #waits: LockWaits;
+  readonly #granted = new Map<Holder, Map<string, Request>>();
+  #waiting: Waiting[] = [];
+  /** Claims to delete, granted or waiting; while there are none, everything may be held. */
+  #removals = 0;
+
+  constructor(waits: LockWaits) {
+    this.#waits = waits;
+  }
+
+  /**
+   * Waits until nobody else does what does not go together with the claim.
+   *
+   * @throws TransactionConflict when those it would wait for wait for the holder; BackendUnavailable when it takes too
+   *   long
+   */
+  async take(claim: Claim, holder: Holder): Promise<void> {
+    const own = this.#granted.get(holder);
+    if (own?.has(nameOf(claim)) === true) return;
+    const request: Request = { claim, holder };
+    if (claim.kind !== 'hold') this.#removals++;
+    if (!this.#isBlocked(request)) {
+      this.#grant(request);
+      return;
+    }
+    await this.#wait(request);
+  }
+
+  /** Lets go of everything a holder has claimed. */
+  release(holder: Holder): void {
+    for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'hold') this.#removals--;
+    if (!this.#granted.delete(holder)) return;
+    this.#admit();
+  }
+
+  /** Grants what nobody stands against any more. */
+  #admit(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const each of waiting) {
+      // Those before it in line are asked as well, so that nobody is overtaken for ever.
+      if (this.#isBlocked(each)) this.#waiting.push(each);
+      else {
+        this.#grant(each);
+        each.resume();
+      }
+    }
+  }
+
+  async #wait(request: Request): Promise<void> {
+    try {
+      await this.#waits.wait(
+        request.holder,
+        () => this.#blockers(request),
+        (resume) => {
+          const waiting: Waiting = { ...request, resume };
+          this.#waiting.push(waiting);
+          return () => {
+            this.#waiting = this.#waiting.filter((other) => other !== waiting);
+          };
+        },
+      );
+    } catch (error) {
+      if (request.claim.kind !== 'hold') this.#removals--;
+      // Somebody may have waited for this one alone.
+      this.#admit();
+      throw error;
+    }
+  }
+
+  #grant(request: Request): void {
+    const own = this.#granted.get(request.holder);
+    if (own === undefined) this.#granted.set(request.holder, new Map([[nameOf(request.claim), request]]));
+    else own.set(nameOf(request.claim), request);
+  }
+
+  #isBlocked(request: Request): boolean {
+    if (request.claim.kind === 'hold' && this.#removals === 0) return false;
+    return this.#blockers(request).next().done !== true;
+  }
+
+  /** Those who have what does not go together with it, or asked for that earlier. */
+  *#blockers({ claim, holder }: Request): Generator<Holder, void, undefined> {
+    for (const [other, requests] of this.#granted) {
+      if (other === holder) continue;
+      for (const request of requests.values()) if (excludes(request.claim, claim)) yield other;
+    }
+    for (const earlier of this.#waiting) {
+      if (earlier.holder === holder) return;
+      if (excludes(earlier.claim, claim)) yield earlier.holder;
+    }
+  }
+}
+
+function excludes(a: Claim, b: Claim): boolean {
+  if (a.kind === 'hold') return b.kind !== 'hold' && removes(b, a);
+  return b.kind === 'hold' && removes(a, b);
+}
+
+function removes(claim: Claim, held: Extract<Claim, { readonly list: ListKey }>): boolean {
+  const { list, id } = held;
+  if (claim.kind === 'cascade') return list.parent === claim.uri || list.parent.startsWith(`${claim.uri}/`);
+  return claim.id === id && claim.list.kind === list.kind && claim.list.parent === list.parent;
+}
+
+function nameOf(claim: Claim): string {
+  return claim.kind === 'cascade'
+    ? `cascade\0${claim.uri}`
+    : `${claim.kind}\0${claim.list.kind}\0${claim.list.parent}\0${claim.id}`;
+}

@@ -1,0 +1,116 @@
+// Writes alone that share a turn: what each does is what it would have done in a unit of work of its own.
+import fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { ConditionalWrite } from '../../../src/contracts/database.ts';
+import { TransactionConflict } from '../../../src/contracts/errors.ts';
+import { writeConditionally } from '../../../src/testing/conditional-writes.ts';
+import { openTestDatabase, type TestDatabase } from './temporary.ts';
+import { ids, lists, objectIds, observe } from './writes.ts';
+
+const holders = [undefined, { list: lists[1]!, id: 'x' }, { list: lists[1]!, id: 'none' }];
+let count = 0;
+
+const anyWrite = fc.record({
+  list: fc.constantFrom(...lists),
+  id: fc.constantFrom(...ids),
+  holder: fc.constantFrom(...holders),
+  /** Whether it is decided on what is there before all of them. */
+  knowsState: fc.boolean(),
+  text: fc.constantFrom('{"n":1}', '{"n":2}', undefined),
+  lastModified: fc.constantFrom(undefined, undefined, 1000, 1_900_000_000_000, 1_900_000_000_001),
+  uri: fc.constantFrom(undefined, ...objectIds),
+  entries: fc.constantFrom({}, { write: ['alice'] }, { write: [], read: ['alice', 'bob'] }),
+  fresh: fc.option(
+    fc.constant(undefined).map(() => `new${count++}`),
+    { nil: undefined },
+  ),
+});
+
+async function toLoneWrite(
+  { storage }: TestDatabase,
+  { knowsState, fresh, ...about }: typeof anyWrite extends fc.Arbitrary<infer T> ? T : never,
+): Promise<ConditionalWrite> {
+  if (fresh !== undefined) {
+    const { text = '{}', uri } = about;
+    const ownUri = uri === undefined ? undefined : `/buckets/b/collections/c/records/${fresh}`;
+    return { ...about, id: fresh, text, uri: ownUri, expected: undefined, isFresh: true };
+  }
+  const expected = knowsState ? await storage.reader.get(about.list, about.id) : undefined;
+  return { ...about, expected };
+}
+
+describe('writes alone that come together', () => {
+  it('do what they would do one after the other', async () => {
+    const together = await openTestDatabase();
+    const apart = await openTestDatabase();
+    const { storage, permission } = apart;
+    const { writeConditionally: _, ...database } = apart.database;
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyWrite, { minLength: 1, maxLength: 12 }), async (drawn) => {
+        const writes = await Promise.all(drawn.map((each) => toLoneWrite(together, each)));
+        const stamps = await Promise.all(writes.map((write) => together.database.writeConditionally!(write)));
+        const expected: (number | undefined)[] = [];
+        for (const write of writes) expected.push(await writeConditionally({ database, storage, permission }, write));
+        expect(stamps).toEqual(expected);
+        expect(await observe(together)).toEqual(await observe(apart));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('leave nothing, and are each done again, when an id that was drawn at random is taken', async () => {
+    const one = await openTestDatabase();
+    const list = lists[0]!;
+    await one.unit((storage) => storage.create(list, 'taken', '{"old":true}'));
+    const before = await observe(one);
+    const fresh = (id: string): ConditionalWrite => ({
+      list,
+      id,
+      holder: undefined,
+      expected: undefined,
+      isFresh: true,
+      text: '{}',
+      uri: `/buckets/b/collections/c/records/${id}`,
+      entries: { write: ['alice'] },
+    });
+    const outcomes = await Promise.allSettled(
+      ['a', 'taken', 'b'].map((id) => one.database.writeConditionally!(fresh(id))),
+    );
+    for (const outcome of outcomes) {
+      expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(TransactionConflict);
+    }
+    expect(await observe(one)).toEqual(before);
+    expect(await one.storage.reader.get(list, 'a')).toBeUndefined();
+  });
+
+  it('share a turn in bounded numbers, and all get one', async () => {
+    const one = await openTestDatabase();
+    const write = (n: number): ConditionalWrite => {
+      const list = lists[n % 2]!;
+      return { list, id: `r${n}`, holder: undefined, expected: undefined, text: '{}', uri: undefined, entries: {} };
+    };
+    const stamps = await Promise.all(Array.from({ length: 350 }, (_, n) => one.database.writeConditionally!(write(n))));
+    const first = one.clock.now();
+    expect(stamps).toEqual(Array.from({ length: 350 }, (_, n) => first + Math.floor(n / 2)));
+  });
+
+  it('are left to units of work where they have very many principals, and those let others through', async () => {
+    const one = await openTestDatabase();
+    const many = Array.from({ length: 5000 }, (_, n) => `user:${n}`);
+    const uri = '/buckets/b/collections/c/records/x';
+    const about = { list: lists[0]!, id: 'x', holder: undefined, expected: undefined, text: '{}', uri };
+    expect(await one.database.writeConditionally!({ ...about, entries: { read: many } })).toBeUndefined();
+    for (const entries of [{ read: many }, { read: many.slice(4000) }]) {
+      let isDone = false;
+      const writing = one.unit((_, permission) => permission.replaceObjectPermissions(uri, entries));
+      const done = writing.then(() => (isDone = true));
+      let turns = 0;
+      for (; !isDone; turns++) await nextTurn();
+      await done;
+      expect(turns).toBeGreaterThan(6);
+      const stored = await one.permission.reader.getObjectPermissions(uri);
+      expect(stored['read']?.toSorted()).toEqual(entries.read.toSorted());
+    }
+  });
+});
