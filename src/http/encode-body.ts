@@ -7,6 +7,7 @@ export function encodeBody(text: string | readonly string[]): Buffer | Promise<B
   return runFromNow(encodeInSteps(typeof text === 'string' ? [text] : text), 'normal');
 }
 
+/** Encodes about a millisecond's worth of text in one step. */
 function* encodeInSteps(pieces: readonly string[]): Steps<Buffer> {
   const isLong = pieces.reduce((sum, piece) => sum + piece.length, 0) > charsOfTurn;
   if (isLong) yield;
