@@ -5,7 +5,8 @@ import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { dataFolder } from '../settings/profile.ts';
 import type { Settings } from '../settings/settings.ts';
-import { backendKinds, findBackend } from '../settings/backend-settings.ts';
+import { backendKinds } from '../settings/backend-description.ts';
+import { findBackend } from '../settings/backend-settings.ts';
 import { builtInBackends } from './built-in-backends.ts';
 
 const ofOthers = 0o007;

@@ -1,7 +1,8 @@
 // Backends: what a module has to export so that `storage_backend`, `permission_backend` or `cache_backend` can name it. The
 // built-in backends export the same, and besides it what the settings and commands need to know of them.
 import type { Clock } from '../base/clock.ts';
-import type { BackendKind, BackendSettings } from '../settings/backend-settings.ts';
+import type { BackendKind } from '../settings/backend-description.ts';
+import type { BackendSettings } from '../settings/backend-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CacheBackend } from './cache.ts';
 import type { Database } from './database.ts';

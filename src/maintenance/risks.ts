@@ -1,6 +1,7 @@
 // Settings that work but are risky.
 import { builtInBackends } from '../backends/built-in-backends.ts';
-import { backendKinds, durableNames, findBackend, findVolatileChoices } from '../settings/backend-settings.ts';
+import { backendKinds } from '../settings/backend-description.ts';
+import { durableNames, findBackend, findVolatileChoices } from '../settings/backend-settings.ts';
 import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
 import { policyClass } from '../settings/policy-class.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,13 +1,8 @@
-// What the settings know of a backend: its own settings, how it reads the URL of its place, and its documentation. The list
-// of backends is handed in when settings are loaded, so that this room needs to know none of them.
-import type { SettingsTable } from './definition.ts';
+// How a backend reads its place from the settings. The list of backends is handed in when settings are loaded, so that this
+// room needs to know none of them.
+import { backendKinds, namesOf, type BackendDescription, type BackendKind } from './backend-description.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import type { Settings } from './settings.ts';
-
-/** What a backend can be opened for. */
-export type BackendKind = 'storage' | 'permission' | 'cache';
-
-export const backendKinds: readonly BackendKind[] = ['storage', 'permission', 'cache'];
 
 /** Where a backend keeps its data. */
 export interface BackendPlace {
@@ -21,41 +16,8 @@ export interface BackendPlace {
   readonly securityStateFile?: string;
 }
 
-/** The setting `storage_url` and its like, for a backend that reads it. */
-export interface BackendUrl {
-  /** What is accepted, as examples separated by commas. */
-  readonly forms: string;
-  /** Those forms that no other backend accepts, for commands that take a URL alone. */
-  readonly ownForms: string;
-  /** What the URL names and what an empty one means, as the end of a sentence. */
-  readonly names: (kind: BackendKind) => string;
-  /** What a new configuration file contains. */
-  readonly example: string;
-  /** Whether a URL has one of these forms. */
-  readonly isOwn: (url: string) => boolean;
-}
-
-export interface BackendSettings {
-  /** Value of `storage_backend` and its like. */
-  readonly name: string;
-  /** Dotted names of the reference server that mean this backend and do not end in its name. */
-  readonly otherNames?: readonly string[];
-  /** Heading of its settings. */
-  readonly title: string;
-  /** Which of the settings `storage_backend`, `permission_backend` and `cache_backend` may name it. */
-  readonly kinds: readonly BackendKind[];
-  /** Absent: the backend has no place, or other settings name it. */
-  readonly url?: BackendUrl;
-  /** Settings that only this backend reads. */
-  readonly settings: SettingsTable;
-  /** Further lines of a new configuration file, by setting. */
-  readonly initialSettings?: Readonly<Record<string, string>>;
-  /** Whether the data belongs to the process, and is lost with it. */
-  readonly isVolatile?: boolean;
-  /** Why only one process can serve its data; absent: any number can. */
-  readonly reasonForOneProcess?: string;
-  /** Whether `coffer migrate` alone changes its schema, so that an operator runs it before the first start. */
-  readonly needsMigration?: boolean;
+/** A backend, as far as settings depend on it. */
+export interface BackendSettings extends BackendDescription {
   /**
    * Reads the place from the settings.
    *
@@ -64,11 +26,6 @@ export interface BackendSettings {
   readPlace(settings: Settings, kind: BackendKind): BackendPlace;
   /** Returns a sentence for each of its settings that is risky, with what to do. */
   findRisks?(settings: Settings): readonly string[];
-}
-
-/** Returns the names of the backends that can be opened for this, in the order of their list. */
-export function namesOf(backends: readonly BackendSettings[], kind: BackendKind): readonly string[] {
-  return backends.filter(({ kinds }) => kinds.includes(kind)).map((backend) => backend.name);
 }
 
 /** Returns what is wrong with the places of the backends that the settings name. */

@@ -1,5 +1,5 @@
 // Checks of settings that must fit each other, which no single row can make.
-import { backendKinds, namesOf, type BackendSettings } from './backend-settings.ts';
+import { backendKinds, namesOf, type BackendDescription } from './backend-description.ts';
 import { environmentName } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
@@ -23,7 +23,7 @@ export type Purpose = 'service' | 'accounts' | 'backends' | 'other';
 export function checkTogether(
   values: CoreValues,
   { layers, environments }: Sources,
-  { purpose, backends }: { readonly purpose: Purpose; readonly backends: readonly BackendSettings[] },
+  { purpose, backends }: { readonly purpose: Purpose; readonly backends: readonly BackendDescription[] },
   report: Report,
 ): void {
   checkFamilies(coreFamilies, { layers, environments }, report);
@@ -31,7 +31,7 @@ export function checkTogether(
   if (purpose === 'service') checkService(values, backends, report);
 }
 
-function checkService(values: CoreValues, backends: readonly BackendSettings[], report: Report): void {
+function checkService(values: CoreValues, backends: readonly BackendDescription[], report: Report): void {
   checkWorkers(values, backends, report);
   if (values.admin_port === values.http_port && values.admin_port !== 0 && values.admin_host === values.host) {
     report.problems.push({
@@ -123,7 +123,7 @@ function describeLegacyIds(secret: string): string {
 }
 
 /** Several processes would serve such data slowly or wrongly. A cache of one process would forget what another has used. */
-function checkWorkers(values: CoreValues, backends: readonly BackendSettings[], report: Report): void {
+function checkWorkers(values: CoreValues, backends: readonly BackendDescription[], report: Report): void {
   if (values.workers === 1) return;
   const refuse = (message: string): unknown =>
     report.problems.push({ name: 'workers', given: String(values.workers), message: `must be 1 with ${message}` });

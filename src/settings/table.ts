@@ -1,6 +1,6 @@
 // The table of settings of the core. A row holds everything that is known about a setting; rows are in `rows/`. Backends and
 // plugins bring tables of their own. Families of names that hold a kind or an id are in `families.ts`.
-import type { BackendSettings } from './backend-settings.ts';
+import type { BackendDescription } from './backend-description.ts';
 import { inSection, type SettingsTable, type ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendChoices, backendSettings, poolSettings } from './rows/backends.ts';
@@ -30,11 +30,11 @@ export type CoreTable = typeof coreSettings;
 export type CoreValues = ValuesOf<CoreTable>;
 
 /** Returns the core's settings with the names and places that these backends have. */
-export function coreSettingsFor(backends: readonly BackendSettings[]): CoreTable {
+export function coreSettingsFor(backends: readonly BackendDescription[]): CoreTable {
   return backends.length === 0 ? coreSettings : { ...coreSettings, ...inSection('Backends', backendChoices(backends)) };
 }
 
 /** Returns the tables of the settings that single backends read, each in a section of its own. */
-export function tablesOfBackends(backends: readonly BackendSettings[]): readonly SettingsTable[] {
+export function tablesOfBackends(backends: readonly BackendDescription[]): readonly SettingsTable[] {
   return backends.map(({ title, settings }) => inSection(title, settings));
 }

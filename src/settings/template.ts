@@ -1,6 +1,7 @@
 // The text of a new configuration file: the settings that people change, each with its sentence from the table, and the
 // plugins. The reference of settings holds everything else.
-import { backendKinds, type BackendKind, type BackendSettings } from './backend-settings.ts';
+import { backendKinds, type BackendKind } from './backend-description.ts';
+import { type BackendSettings } from './backend-settings.ts';
 import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';

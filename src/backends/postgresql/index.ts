@@ -1,6 +1,7 @@
 // The PostgreSQL backend as the service sees it. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
-import { refuseUrl, withoutPasswords, type BackendKind } from '../../settings/backend-settings.ts';
+import { type BackendKind } from '../../settings/backend-description.ts';
+import { refuseUrl, withoutPasswords } from '../../settings/backend-settings.ts';
 import { setting } from '../../settings/definition.ts';
 import { duration, flag, integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';

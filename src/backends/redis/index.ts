@@ -1,6 +1,7 @@
 // The Redis backend as the service sees it. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
-import { refuseUrl, type BackendKind } from '../../settings/backend-settings.ts';
+import { type BackendKind } from '../../settings/backend-description.ts';
+import { refuseUrl } from '../../settings/backend-settings.ts';
 import { setting } from '../../settings/definition.ts';
 import { integer, matching } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';

@@ -57,8 +57,8 @@ export class RedisStorageReader implements StorageReader {
       let [objects, tombstones] = [0, 0];
       await this.#eachParent(kind, async (parent) => {
         const state = await this.stateOf({ kind, parent });
-        objects += state?.live ?? 0;
-        tombstones += state?.dead ?? 0;
+        objects += state.live;
+        tombstones += state.dead;
       });
       counts.set(kind, { objects, tombstones });
     }

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { builtInBackends } from '../../backends/built-in-backends.ts';
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
-import { namesOf } from '../../settings/backend-settings.ts';
+import { namesOf } from '../../settings/backend-description.ts';
 import { findNamedFile } from '../../settings/load.ts';
 import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
 import { formatTemplate } from '../../settings/template.ts';

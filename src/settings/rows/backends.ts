@@ -1,5 +1,5 @@
 // Settings about where data is kept. What a single backend reads alone is in the folder of the backend.
-import { namesOf, type BackendKind, type BackendSettings } from '../backend-settings.ts';
+import { namesOf, type BackendKind, type BackendDescription } from '../backend-description.ts';
 import { setting, type Setting } from '../definition.ts';
 import { choice, dottedChoiceOr, duration, integer, optional, orNone, text, type Reader } from '../readers.ts';
 
@@ -17,7 +17,7 @@ type BackendChoices = {
 };
 
 /** Returns the settings that choose backends and their places, with names and forms of the given backends. */
-export function backendChoices(backends: readonly BackendSettings[]): BackendChoices {
+export function backendChoices(backends: readonly BackendDescription[]): BackendChoices {
   const aliases = Object.fromEntries(
     backends.flatMap(({ name, otherNames = [] }) => otherNames.map((other) => [other, name] as const)),
   );
@@ -49,12 +49,12 @@ export function backendChoices(backends: readonly BackendSettings[]): BackendCho
   };
 }
 
-function urlForm(backends: readonly BackendSettings[], kind: BackendKind): string {
+function urlForm(backends: readonly BackendDescription[], kind: BackendKind): string {
   const forms = backends.flatMap(({ kinds, url }) => (url !== undefined && kinds.includes(kind) ? [url.forms] : []));
   return forms.length === 0 ? 'a URL' : forms.join(', ').replace(/, ([^,]*)$/, ', or $1');
 }
 
-function describeUrl(backends: readonly BackendSettings[], kind: BackendKind, what: string): string {
+function describeUrl(backends: readonly BackendDescription[], kind: BackendKind, what: string): string {
   const sentences = backends.flatMap(({ kinds, name, url }) =>
     url !== undefined && kinds.includes(kind) ? [` With ${name}, ${url.names(kind)}.`] : [],
   );

@@ -128,7 +128,7 @@ describe.each([
       'read-object',
       'read-object-together',
       'read-entry',
-      'insert-objects',
+      'insert-object',
       'update-object',
       'delete-object',
       'delete-tombstone',
