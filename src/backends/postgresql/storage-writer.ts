@@ -4,7 +4,16 @@ import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  DeletedPage,
+  DeleteOptions,
+  CreateOptions,
+  Deletion,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
@@ -14,7 +23,7 @@ import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { absent, type Entry, type ListLock, type ListLocks } from './list-locks.ts';
+import { type Entry, type ListLock, type ListLocks } from './list-locks.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
@@ -126,16 +135,12 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    if (id === undefined) {
-      const { state } = await this.#lists.lockList(list);
-      return { timestamp: state.clock, object: undefined, tombstone: undefined };
-    }
     const { list: locked, entry } = await this.#lists.lock(list, id);
     return { timestamp: locked.state.clock, ...entry };
   }
 
   async touch(list: ListKey): Promise<number> {
-    const locked = await this.#lists.lockList(list);
+    const { list: locked } = await this.#lists.lock(list);
     const { clock = this.#clock.now() } = locked.state;
     if (locked.state.clock === undefined) locked.change({ clock });
     return clock;
@@ -146,12 +151,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
-    const preparing = isFresh
-      ? this.#lists.lockList(key).then((list) => ({ list, entry: absent }))
-      : this.#lists.lock(key, id);
-    return this.#inOrder.run(preparing, ({ list, entry: found }) => {
+    return this.#inOrder.run(this.#lists.lock(key, isFresh ? undefined : id), ({ list, entry: found }) => {
       const entry = list.entries.get(id) ?? found;
       if (entry.object !== undefined) throw new UnicityError('id');
       return this.#put(list, entry, id, text, lastModified);
@@ -159,7 +161,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   createAll(key: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.#inOrder.run(this.#lists.lockList(key), (list) => {
+    return this.#inOrder.run(this.#lists.lock(key), ({ list }) => {
       const first = requireTimestamps(list.state, this.#clock.now(), objects.length);
       return objects.map(({ id, text }, index) => {
         const object = new StoredObject(id, first + index, text);
@@ -177,11 +179,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     );
   }
 
-  delete(
-    key: ListKey,
-    id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
-  ): Promise<Deletion | undefined> {
+  delete(key: ListKey, id: string, options: DeleteOptions = {}): Promise<Deletion | undefined> {
     return this.#inOrder.run(this.#lists.find(key, id), async (early) => {
       // An earlier write of the unit may have created the list.
       const found = early ?? (await this.#lists.find(key, id));
@@ -193,9 +191,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async #remove(
     list: ListLock,
     old: StoredObject,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
+    { lastModified: given, keepTombstone = true }: DeleteOptions,
   ): Promise<Deletion> {
-    const { lastModified: given, keepTombstone = true } = options;
     const { key } = list;
     const { id } = old;
     const lastModified = await this.#timestampFor(list, given, id);
@@ -208,11 +205,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return { old, tombstone };
   }
 
-  async deleteAll(
-    key: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    const list = await this.#lists.findList(key);
+  async deleteAll(key: ListKey, query: PageQuery): Promise<DeletedPage> {
+    const list = (await this.#lists.find(key))?.list;
     if (list === undefined) return { deletions: [], more: false };
     this.access.settle();
     const { entries, more } = await selectPage(this.access, key, query, false);
@@ -243,7 +237,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async trimObjects(key: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    const list = await this.#lists.findList(key);
+    const list = (await this.#lists.find(key))?.list;
     if (list === undefined || list.state.live <= maxObjects) return 0;
     this.access.unit.refuseFollowers();
     const trimmed = await trimList(this.access, key, selection, maxObjects);
@@ -254,7 +248,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
 
   async restore(key: ListKey, restoration: Restoration): Promise<void> {
     this.access.unit.refuseFollowers();
-    await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
+    const { list } = await this.#lists.lock(key);
+    await restoreEntries(this.access, list, restoration);
   }
 
   async flush(): Promise<void> {

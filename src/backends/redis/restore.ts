@@ -16,5 +16,5 @@ export async function restoreEntries(
   for (const id of gone) overlay.put(id, undefined);
   for (const { id } of inTheWay) overlay.put(id, undefined);
   for (const entry of entries) overlay.put(entry.id, entry);
-  overlay.move({ clock: restoredClock(clock, entries), horizon });
+  overlay.change({ clock: restoredClock(clock, entries), horizon });
 }

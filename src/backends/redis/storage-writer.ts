@@ -3,7 +3,15 @@
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  DeletedPage,
+  DeleteOptions,
+  Deletion,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { mayBeTaken, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
@@ -62,7 +70,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   async touch(list: ListKey): Promise<number> {
     const overlay = await this.#unit.overlay(list);
     const { clock = this.#unit.now } = overlay.state;
-    if (overlay.state.clock === undefined) overlay.move({ clock });
+    if (overlay.state.clock === undefined) overlay.change({ clock });
     return clock;
   }
 
@@ -93,24 +101,21 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     return this.#inOrder.run(this.#overlayOf(list, id), async (overlay) => {
       const old = overlay.findLive(id);
       if (old === undefined) return undefined;
       await this.#unit.outlive(list, id);
-      const lastModified = await this.#timestampFor(overlay, options.lastModified, id);
+      const lastModified = await this.#timestampFor(overlay, given, id);
       const tombstone: Tombstone = { id, lastModified, deleted: true };
-      if (options.keepTombstone ?? true) overlay.put(id, tombstone, { clock: lastModified });
+      if (keepTombstone) overlay.put(id, tombstone, { clock: lastModified });
       else overlay.put(id, undefined, { clock: lastModified, horizon: lastModified });
       return { old, tombstone };
     });
   }
 
-  async deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  async deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     const overlay = await this.#unit.overlay(list);
     const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
