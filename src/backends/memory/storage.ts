@@ -269,7 +269,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (purged.length === 0) return;
     for (const tombstone of purged) this.table.forget(list, tombstone, this.#unit);
     this.table.move(list, { horizon: purged.at(-1)?.lastModified }, this.#unit);
-    purge.add(purged.length);
+    purge.count += purged.length;
   }
 
   /** Removes the entries that have the id or the timestamp. */

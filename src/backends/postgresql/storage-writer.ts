@@ -73,7 +73,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
   /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
-  readonly #kept: { readonly list: ListLock; readonly object: StoredObject }[] = [];
+  readonly #kept = new Map<ListLock, StoredObject[]>();
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -266,20 +266,16 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #keep(list: ListLock, object: StoredObject): void {
-    this.#kept.push({ list, object });
-    if (this.#kept.length === chunkObjects) this.#flush();
+    const kept = this.#kept.get(list);
+    if (kept === undefined) this.#kept.set(list, [object]);
+    else if (kept.push(object) === chunkObjects) this.#flush();
   }
 
   /** Inserts the objects that were held back, list by list. */
   #flush(): void {
-    const kept = this.#kept.splice(0);
-    const lists = new Map<ListLock, StoredObject[]>();
-    for (const { list, object } of kept) {
-      const objects = lists.get(list);
-      if (objects === undefined) lists.set(list, [object]);
-      else objects.push(object);
-    }
-    for (const [list, objects] of lists) this.#insert(list, objects);
+    const kept = [...this.#kept];
+    this.#kept.clear();
+    for (const [list, objects] of kept) this.#insert(list, objects);
   }
 
   #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {

@@ -12,7 +12,7 @@ import type {
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
-import { mayBeTaken, type ListState } from '../../core/lists/list-state.ts';
+import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
@@ -22,7 +22,6 @@ import type { Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
-import { restoreEntries } from './restore.ts';
 import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
@@ -42,8 +41,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const overlay = await this.#unit.findOverlay(list);
-    if (overlay !== undefined) return this.#findLive(overlay, id);
-    return super.get(list, id);
+    if (overlay === undefined) return super.get(list, id);
+    await this.#learn(overlay, id);
+    return overlay.findLive(id);
   }
 
   async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -59,12 +59,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    const overlay = await this.#unit.overlay(list, id === undefined ? [] : [id]);
-    if (id === undefined) return { timestamp: overlay.state.clock, object: undefined, tombstone: undefined };
-    await this.#learn(overlay, id);
-    const entry = overlay.find(id);
-    const tombstone = entry !== undefined && isTombstone(entry) ? entry : undefined;
-    return { timestamp: overlay.state.clock, object: overlay.findLive(id), tombstone };
+    const overlay = id === undefined ? await this.#unit.overlay(list) : await this.#overlayOf(list, id);
+    const entry = id === undefined ? undefined : overlay.find(id);
+    const [object, tombstone] = entry !== undefined && isTombstone(entry) ? [undefined, entry] : [entry, undefined];
+    return { timestamp: overlay.state.clock, object, tombstone };
   }
 
   async touch(list: ListKey): Promise<number> {
@@ -157,9 +155,16 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return excess.length;
   }
 
-  async restore(list: ListKey, restoration: Restoration): Promise<void> {
+  async restore(list: ListKey, { clock, entries, horizon, gone = [] }: Restoration): Promise<void> {
     const overlay = await this.#unit.overlay(list);
-    await restoreEntries(overlay, this.#view(overlay), restoration);
+    const view = this.#view(overlay);
+    // `put` requires that the overlay knows what it replaces.
+    await view.byIds([...gone, ...entries.map(({ id }) => id)]);
+    const inTheWay = await view.byTimestamps(new Set(entries.map(({ lastModified }) => lastModified)));
+    for (const id of gone) overlay.put(id, undefined);
+    for (const { id } of inTheWay) overlay.put(id, undefined);
+    for (const entry of entries) overlay.put(entry.id, entry);
+    overlay.change({ clock: restoredClock(clock, entries), horizon });
   }
 
   async flush(): Promise<void> {
@@ -216,7 +221,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const count = Math.min(older, most);
     if (count === 0) return;
     overlay.purge(await latestOf(view, purge.before, older, count), count);
-    purge.add(count);
+    purge.count += count;
   }
 
   #view(overlay: ListOverlay): ListView {
@@ -228,11 +233,6 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     await this.#learn(overlay, id);
     this.#unit.requireOpen();
     return overlay;
-  }
-
-  async #findLive(overlay: ListOverlay, id: string): Promise<StoredObject | undefined> {
-    await this.#learn(overlay, id);
-    return overlay.findLive(id);
   }
 
   /** Reads what the server has of an id, unless the overlay knows it. */
