@@ -74,6 +74,31 @@ export interface Deletion {
   readonly tombstone: Tombstone;
 }
 
+/** One page of deletions. */
+export interface DeletedPage {
+  readonly deletions: readonly Deletion[];
+  /** Whether more objects are selected. */
+  readonly more: boolean;
+}
+
+export interface CreateOptions {
+  /**
+   * Whether the id is new and random, so that the backend need not look for an object or tombstone that has it. When one has,
+   * the unit of work may fail with TransactionConflict, and is retried with another id. Default: no.
+   */
+  readonly isFresh?: boolean;
+}
+
+export interface DeleteOptions {
+  /** Timestamp of the tombstone, by the rules of `StorageWriter`. Default: a new one. */
+  readonly lastModified?: number | undefined;
+  /**
+   * Whether a tombstone is stored. Without one the clock moves all the same, and the horizon moves to the timestamp that the
+   * tombstone would have. Default: yes.
+   */
+  readonly keepTombstone?: boolean;
+}
+
 export interface StorageReader {
   /** Returns the live object; `undefined` when absent or deleted. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
@@ -152,8 +177,6 @@ export interface StorageWriter extends StorageReader {
    * Stores a new object and removes the tombstone of that id.
    *
    * @param text compact JSON of the attributes, without `id` and `last_modified`
-   * @param options.isFresh whether the id is new and random, so that the backend need not look for an object or tombstone
-   *   that has it. When one has, the unit of work may fail with TransactionConflict, and is retried with another id
    * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
    */
   create(
@@ -161,7 +184,7 @@ export interface StorageWriter extends StorageReader {
     id: string,
     text: string,
     lastModified?: number,
-    options?: { readonly isFresh?: boolean },
+    options?: CreateOptions,
   ): Promise<StoredObject>;
 
   /**
@@ -182,26 +205,16 @@ export interface StorageWriter extends StorageReader {
   /**
    * Replaces the live object by a tombstone.
    *
-   * @param options.lastModified timestamp of the tombstone, by the rules above
-   * @param options.keepTombstone `false`: no tombstone is stored. The clock moves all the same, and the horizon moves to the
-   *   timestamp that the tombstone would have. Default `true`
    * @returns `undefined` when no live object has the id
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
-  delete(
-    list: ListKey,
-    id: string,
-    options?: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
-  ): Promise<Deletion | undefined>;
+  delete(list: ListKey, id: string, options?: DeleteOptions): Promise<Deletion | undefined>;
 
   /**
    * Deletes one page of live objects. Their new timestamps ascend in the order of the page. `includeDeleted` of the query is
    * ignored: tombstones are never deleted again.
    */
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage>;
 
   /**
    * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, and leaves no tombstones.

@@ -58,12 +58,6 @@ class MutableList implements ObjectList {
     this.version = version;
   }
 
-  /** Moves clock and horizon on. The counts are those of the contents. */
-  move({ clock, horizon }: Move): void {
-    this.clock = moveClock(this.clock, clock);
-    this.horizon = moveHorizon(this.horizon, horizon);
-  }
-
   get live(): number {
     return this.contents.live.size;
   }
@@ -102,12 +96,7 @@ export class ListTable {
   /** Moves clock and horizon on, and creates the list when it is absent. */
   move(key: ListKey, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
-    const { clock, horizon } = list;
-    list.move(move);
-    unit.record(() => {
-      list.clock = clock;
-      list.horizon = horizon;
-    });
+    this.#record(list, move, unit);
   }
 
   /**
@@ -120,17 +109,13 @@ export class ListTable {
     requireStorable(object.id);
     requireStorable(object.text);
     const list = this.#ensure(key, unit);
-    const { clock, horizon } = list;
     const { live, dead } = list.contents;
     const before = isFresh ? undefined : live.get(object.id);
     const tombstone = isFresh ? undefined : dead.get(object.id);
     if (before !== undefined) this.#dropLive(list, before);
     if (tombstone !== undefined) this.#dropDead(list, tombstone);
     this.#addLive(list, object);
-    list.move(move);
-    unit.record(() => {
-      list.clock = clock;
-      list.horizon = horizon;
+    this.#record(list, move, unit, () => {
       this.#dropLive(list, object);
       if (before !== undefined) this.#addLive(list, before);
       if (tombstone !== undefined) this.#addDead(list, tombstone);
@@ -144,13 +129,9 @@ export class ListTable {
    */
   remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
-    const { clock, horizon } = list;
     this.#dropLive(list, object);
     if (tombstone !== undefined) this.#addDead(list, tombstone);
-    list.move(move);
-    unit.record(() => {
-      list.clock = clock;
-      list.horizon = horizon;
+    this.#record(list, move, unit, () => {
       if (tombstone !== undefined) this.#dropDead(list, tombstone);
       this.#addLive(list, object);
     });
@@ -200,14 +181,11 @@ export class ListTable {
   empty(key: ListKey, now: number, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     const contents = list.contents;
-    const { clock, horizon } = list;
-    list.move(emptyState(list, now));
+    const state = emptyState(list, now);
     this.#unfill(list);
     list.contents = new ListContents();
     this.#change(list);
-    unit.record(() => {
-      list.clock = clock;
-      list.horizon = horizon;
+    this.#record(list, state, unit, () => {
       list.contents = contents;
       this.#change(list);
       if (!contents.isEmpty) this.#fill(list);
@@ -240,6 +218,18 @@ export class ListTable {
     byParent.set(parent, list);
     unit.record(() => this.#kinds.get(kind)?.delete(parent));
     return list;
+  }
+
+  /** Moves clock and horizon on, and records how the unit undoes the write. */
+  #record(list: MutableList, move: Move, unit: MemoryUnit, undo?: () => void): void {
+    const { clock, horizon } = list;
+    list.clock = moveClock(clock, move.clock);
+    list.horizon = moveHorizon(horizon, move.horizon);
+    unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
+      undo?.();
+    });
   }
 
   #change(list: MutableList): void {

@@ -4,6 +4,9 @@ import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
+  CreateOptions,
+  DeletedPage,
+  DeleteOptions,
   Deletion,
   KindCount,
   ListSummary,
@@ -162,7 +165,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
     return this.access.run(() => {
       if (!isFresh && this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
@@ -185,19 +188,16 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     return this.access.run(() => {
       const old = this.table.find(list)?.contents.live.get(id);
       if (old === undefined) return undefined;
-      return this.#writes.remove(list, old, options.lastModified, options.keepTombstone ?? true);
+      return this.#writes.remove(list, old, given, keepTombstone);
     });
   }
 
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     return this.access.walk(this.#deletePage(list, query));
   }
 
@@ -236,10 +236,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.run(() => this.table.flush(this.#unit));
   }
 
-  *#deletePage(
-    list: ListKey,
-    query: PageQuery,
-  ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  *#deletePage(list: ListKey, query: PageQuery): Steps<DeletedPage> {
     const found = this.table.find(list);
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
@@ -273,7 +270,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (purged.length === 0) return;
     for (const tombstone of purged) this.table.forget(list, tombstone, this.#unit);
     this.table.move(list, { horizon: purged.at(-1)?.lastModified }, this.#unit);
-    purge.add(purged.length);
+    purge.count += purged.length;
   }
 
   /** Removes the entries that have the id or the timestamp. */

@@ -119,7 +119,7 @@ async function purgeList(access: UnitAccess, list: ListLock, purge: Purge): Prom
     const [row] = wanted === 0 ? [] : (await access.run(purgeOldest, values)).rows;
     const count = Number(row?.[0] ?? 0);
     if (count > 0) list.change({ dead: -count, horizon: Number(row![1]) });
-    purge.add(count);
+    purge.count += count;
     if (count < wanted || wanted === 0) return;
   }
 }

@@ -52,8 +52,14 @@ export class ListLock {
   }
 }
 
+/** A locked list, and what is stored under one of its ids. */
+interface LockedEntry {
+  readonly list: ListLock;
+  readonly entry: Entry;
+}
+
 /** An id with neither object nor tombstone. */
-export const absent: Entry = { object: undefined, tombstone: undefined };
+const absent: Entry = { object: undefined, tombstone: undefined };
 
 /** Columns of a row of a list, in the order that `ListLock` takes. */
 export const lockColumns = 'list, clock, live, dead, horizon';
@@ -134,7 +140,7 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Locks the list and reads what is stored under the id. Creates the list, without a clock, when it is absent. */
-  async lock(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry }> {
+  async lock(key: ListKey, id?: string): Promise<LockedEntry> {
     const found = await this.find(key, id);
     if (found !== undefined) return found;
     await this.#add(key);
@@ -144,16 +150,15 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Locks the list and reads what is stored under the id; `undefined` when the list is absent. */
-  async find(key: ListKey, id: string): Promise<{ readonly list: ListLock; readonly entry: Entry } | undefined> {
-    const name = keyOfList(key);
-    const known = this.#lists.get(name);
+  async find(key: ListKey, id?: string): Promise<LockedEntry | undefined> {
+    const known = this.#lists.get(keyOfList(key));
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
     const [rows, entries] = await Promise.all([
       this.#lockRow(key),
-      this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
+      id === undefined ? undefined : this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
     ]);
     const list = this.#keep(key, rows.rows[0]);
-    return list === undefined ? undefined : { list, entry: keepEntry(list, id, entries.rows[0]) };
+    return list && { list, entry: id === undefined ? absent : keepEntry(list, id, entries?.rows[0]) };
   }
 
   /**
@@ -161,8 +166,7 @@ export class ListLocks implements ListsOfUnit {
    * rows of all lists below its URI first, but does not see those of a list that this unit has created.
    */
   async lockBelow(key: ListKey): Promise<boolean> {
-    const list = await this.findList(key);
-    return list !== undefined && !this.#added.has(keyOfList(key));
+    return (await this.find(key)) !== undefined && !this.#added.has(keyOfList(key));
   }
 
   /** Creates lists only after this promise has settled. */
@@ -190,25 +194,6 @@ export class ListLocks implements ListsOfUnit {
   async findKnown(key: ListKey, id: string): Promise<Entry | undefined> {
     const known = this.#lists.get(keyOfList(key));
     return known === undefined ? undefined : this.#entryOf(known, id);
-  }
-
-  /** Locks the list alone; `undefined` when it is absent. */
-  async findList(key: ListKey): Promise<ListLock | undefined> {
-    const name = keyOfList(key);
-    const known = this.#lists.get(name);
-    if (known !== undefined) return known;
-    const { rows } = await this.#lockRow(key);
-    return this.#keep(key, rows[0]);
-  }
-
-  /** Locks the list alone. Creates it, without a clock, when it is absent. */
-  async lockList(key: ListKey): Promise<ListLock> {
-    const found = await this.findList(key);
-    if (found !== undefined) return found;
-    await this.#add(key);
-    const created = await this.findList(key);
-    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
-    return created;
   }
 
   /** Keeps a list whose row was locked and read, unless another call has done so meanwhile. */
@@ -260,7 +245,8 @@ export class ListLocks implements ListsOfUnit {
     if (count > 0) this.#added.add(keyOfList(key));
   }
 
-  async #entryOf(list: ListLock, id: string): Promise<Entry> {
+  async #entryOf(list: ListLock, id: string | undefined): Promise<Entry> {
+    if (id === undefined) return absent;
     const known = list.entries.get(id);
     if (known !== undefined) return known;
     const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);

@@ -4,7 +4,16 @@ import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  DeletedPage,
+  DeleteOptions,
+  CreateOptions,
+  Deletion,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
@@ -14,7 +23,7 @@ import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { absent, type Entry, type ListLock, type ListLocks } from './list-locks.ts';
+import { type Entry, type ListLock, type ListLocks } from './list-locks.ts';
 import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
@@ -69,7 +78,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
   /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
-  readonly #kept: { readonly list: ListLock; readonly object: StoredObject }[] = [];
+  readonly #kept = new Map<ListLock, StoredObject[]>();
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -131,16 +140,12 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    if (id === undefined) {
-      const { state } = await this.#lists.lockList(list);
-      return { timestamp: state.clock, object: undefined, tombstone: undefined };
-    }
     const { list: locked, entry } = await this.#lists.lock(list, id);
     return { timestamp: locked.state.clock, ...entry };
   }
 
   async touch(list: ListKey): Promise<number> {
-    const locked = await this.#lists.lockList(list);
+    const { list: locked } = await this.#lists.lock(list);
     const { clock = this.#clock.now() } = locked.state;
     if (locked.state.clock === undefined) locked.change({ clock });
     return clock;
@@ -151,12 +156,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
-    const preparing = isFresh
-      ? this.#lists.lockList(key).then((list) => ({ list, entry: absent }))
-      : this.#lists.lock(key, id);
-    return this.#inOrder.run(preparing, ({ list, entry: found }) => {
+    return this.#inOrder.run(this.#lists.lock(key, isFresh ? undefined : id), ({ list, entry: found }) => {
       const entry = list.entries.get(id) ?? found;
       if (entry.object !== undefined) throw new UnicityError('id');
       return this.#put(list, entry, id, text, lastModified);
@@ -164,7 +166,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   createAll(key: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.#inOrder.run(this.#lists.lockList(key), (list) => {
+    return this.#inOrder.run(this.#lists.lock(key), ({ list }) => {
       const first = requireTimestamps(list.state, this.#clock.now(), objects.length);
       return objects.map(({ id, text }, index) => {
         const object = new StoredObject(id, first + index, text);
@@ -182,11 +184,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     );
   }
 
-  delete(
-    key: ListKey,
-    id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
-  ): Promise<Deletion | undefined> {
+  delete(key: ListKey, id: string, options: DeleteOptions = {}): Promise<Deletion | undefined> {
     return this.#inOrder.run(this.#lists.find(key, id), async (early) => {
       // An earlier write of the unit may have created the list.
       const found = early ?? (await this.#lists.find(key, id));
@@ -198,9 +196,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   async #remove(
     list: ListLock,
     old: StoredObject,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
+    { lastModified: given, keepTombstone = true }: DeleteOptions,
   ): Promise<Deletion> {
-    const { lastModified: given, keepTombstone = true } = options;
     const { key } = list;
     const { id } = old;
     const lastModified = await this.#timestampFor(list, given, id);
@@ -213,11 +210,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return { old, tombstone };
   }
 
-  async deleteAll(
-    key: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    const list = await this.#lists.findList(key);
+  async deleteAll(key: ListKey, query: PageQuery): Promise<DeletedPage> {
+    const list = (await this.#lists.find(key))?.list;
     if (list === undefined) return { deletions: [], more: false };
     this.access.settle();
     const { entries, more } = await selectPage(this.access, key, query, false);
@@ -248,7 +242,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   async trimObjects(key: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    const list = await this.#lists.findList(key);
+    const list = (await this.#lists.find(key))?.list;
     if (list === undefined || list.state.live <= maxObjects) return 0;
     this.access.unit.refuseFollowers();
     const trimmed = await trimList(this.access, key, selection, maxObjects);
@@ -259,7 +253,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
 
   async restore(key: ListKey, restoration: Restoration): Promise<void> {
     this.access.unit.refuseFollowers();
-    await restoreEntries(this.access, await this.#lists.lockList(key), restoration);
+    const { list } = await this.#lists.lock(key);
+    await restoreEntries(this.access, list, restoration);
   }
 
   async flush(): Promise<void> {
@@ -276,20 +271,16 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #keep(list: ListLock, object: StoredObject): void {
-    this.#kept.push({ list, object });
-    if (this.#kept.length === chunkObjects) this.#flush();
+    const kept = this.#kept.get(list);
+    if (kept === undefined) this.#kept.set(list, [object]);
+    else if (kept.push(object) === chunkObjects) this.#flush();
   }
 
   /** Inserts the objects that were held back, list by list. */
   #flush(): void {
-    const kept = this.#kept.splice(0);
-    const lists = new Map<ListLock, StoredObject[]>();
-    for (const { list, object } of kept) {
-      const objects = lists.get(list);
-      if (objects === undefined) lists.set(list, [object]);
-      else objects.push(object);
-    }
-    for (const [list, objects] of lists) this.#insert(list, objects);
+    const kept = [...this.#kept];
+    this.#kept.clear();
+    for (const [list, objects] of kept) this.#insert(list, objects);
   }
 
   #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {

@@ -15,11 +15,16 @@ export class ListOverlay {
   /** Whether a lease keeps other processes from the list until the unit ends. */
   readonly isLeased: boolean;
   readonly #before: ListState;
-  #state: ListState;
-  #isEmptied = false;
-  #purgedBelow = -Infinity;
-  #isDirty = false;
-  readonly #changed = new Map<string, StoredEntry | undefined>();
+  /** The state of the list as the unit sees it. */
+  state: ListState;
+  /** Whether everything that the server has of the list is gone. */
+  isEmptied = false;
+  /** The tombstones that the server has below this timestamp are gone. */
+  purgedBelow = -Infinity;
+  /** Whether the commit has to write anything. */
+  isDirty = false;
+  /** Changed entries by id; `undefined`: neither object nor tombstone is left. */
+  readonly changed = new Map<string, StoredEntry | undefined>();
   /** Entries of the server that were read; `undefined`: the id has none. */
   readonly #known = new Map<string, StoredEntry | undefined>();
 
@@ -30,36 +35,11 @@ export class ListOverlay {
     this.isNew = before.clock === undefined;
     this.isLeased = isLeased;
     this.#before = before;
-    this.#state = before;
-  }
-
-  /** The state of the list as the unit sees it. */
-  get state(): ListState {
-    return this.#state;
+    this.state = before;
   }
 
   get isHorizonRaised(): boolean {
-    return this.#state.horizon > this.#before.horizon;
-  }
-
-  /** Whether everything that the server has of the list is gone. */
-  get isEmptied(): boolean {
-    return this.#isEmptied;
-  }
-
-  /** The tombstones that the server has below this timestamp are gone. */
-  get purgedBelow(): number {
-    return this.#purgedBelow;
-  }
-
-  /** Whether the commit has to write anything. */
-  get isDirty(): boolean {
-    return this.#isDirty;
-  }
-
-  /** Changed entries by id; `undefined`: neither object nor tombstone is left. */
-  get changed(): ReadonlyMap<string, StoredEntry | undefined> {
-    return this.#changed;
+    return this.state.horizon > this.#before.horizon;
   }
 
   /** Keeps what the server has of an id. */
@@ -69,12 +49,12 @@ export class ListOverlay {
 
   /** Whether the overlay knows what the server has of the id. */
   knows(id: string): boolean {
-    return this.#isEmptied || this.#changed.has(id) || this.#known.has(id);
+    return this.isEmptied || this.changed.has(id) || this.#known.has(id);
   }
 
   /** Returns the live object or tombstone of a known id as the unit sees it. */
   find(id: string): StoredEntry | undefined {
-    if (this.#changed.has(id)) return this.#changed.get(id);
+    if (this.changed.has(id)) return this.changed.get(id);
     const entry = this.#known.get(id);
     return entry !== undefined && this.#survives(entry) ? entry : undefined;
   }
@@ -86,50 +66,47 @@ export class ListOverlay {
 
   /** Whether the unit still sees an entry of the server. */
   shows(entry: StoredEntry): boolean {
-    return !this.#changed.has(entry.id) && this.#survives(entry);
+    return !this.changed.has(entry.id) && this.#survives(entry);
   }
 
-  /** Changes clock and horizon. */
-  move(change: Pick<ListChange, 'clock' | 'horizon'>): void {
-    this.#change(change);
+  /** Changes the state. `put` counts entries itself. */
+  change(change: ListChange): void {
+    this.isDirty = true;
+    this.state = changeState(this.state, change);
   }
 
   /** Puts an entry, or nothing, in the place of what a known id had. Clock and horizon move as well where given. */
-  put(
-    id: string,
-    entry: StoredEntry | undefined,
-    { clock, horizon }: Pick<ListChange, 'clock' | 'horizon'> = {},
-  ): void {
+  put(id: string, entry: StoredEntry | undefined, { clock, horizon }: ListChange = {}): void {
     requireStorable(id);
     if (entry !== undefined && !isTombstone(entry)) requireStorable(entry.text);
     const before = this.find(id);
     const live = count(entry, false) - count(before, false);
     const dead = count(entry, true) - count(before, true);
-    this.#change({ clock, horizon, live, dead });
-    this.#changed.set(id, entry);
+    this.change({ clock, horizon, live, dead });
+    this.changed.set(id, entry);
   }
 
   /** Empties the list together with its parent. */
   empty(now: number): void {
-    this.#state = emptyState(this.#state, now);
-    if (this.#state.clock !== undefined) this.#isDirty = true;
-    this.#isEmptied = true;
-    this.#changed.clear();
+    this.state = emptyState(this.state, now);
+    if (this.state.clock !== undefined) this.isDirty = true;
+    this.isEmptied = true;
+    this.changed.clear();
   }
 
   /** Deletes the oldest tombstones, up to the one of this timestamp. The caller knows their number. */
   purge(latest: number, purged: number): void {
-    this.#change({ dead: -purged, horizon: latest });
-    this.#purgedBelow = Math.max(this.#purgedBelow, latest + 1);
-    for (const [id, entry] of this.#changed) {
-      if (entry !== undefined && isTombstone(entry) && entry.lastModified <= latest) this.#changed.set(id, undefined);
+    this.change({ dead: -purged, horizon: latest });
+    this.purgedBelow = Math.max(this.purgedBelow, latest + 1);
+    for (const [id, entry] of this.changed) {
+      if (entry !== undefined && isTombstone(entry) && entry.lastModified <= latest) this.changed.set(id, undefined);
     }
   }
 
   /** Returns the changed entries of the range in order. */
   changesIn(part: Part, range: TimestampRange, isDescending: boolean): readonly StoredEntry[] {
     const found: StoredEntry[] = [];
-    for (const entry of this.#changed.values())
+    for (const entry of this.changed.values())
       if (entry !== undefined && isPartOf(entry, part, range)) found.push(entry);
     const sign = isDescending ? -1 : 1;
     return found.toSorted((a, b) => sign * (a.lastModified - b.lastModified));
@@ -138,7 +115,7 @@ export class ListOverlay {
   /** Returns how many more entries of the range the unit sees than the server has. */
   differenceIn(part: Part, range: TimestampRange): number {
     let difference = 0;
-    for (const [id, entry] of this.#changed) {
+    for (const [id, entry] of this.changed) {
       if (entry !== undefined && isPartOf(entry, part, range)) difference++;
       const before = this.#known.get(id);
       if (before !== undefined && this.#survives(before) && isPartOf(before, part, range)) difference--;
@@ -146,13 +123,8 @@ export class ListOverlay {
     return difference;
   }
 
-  #change(change: ListChange): void {
-    this.#isDirty = true;
-    this.#state = changeState(this.#state, change);
-  }
-
   #survives(entry: StoredEntry): boolean {
-    return !this.#isEmptied && !(isTombstone(entry) && entry.lastModified < this.#purgedBelow);
+    return !this.isEmptied && !(isTombstone(entry) && entry.lastModified < this.purgedBelow);
   }
 }
 

@@ -129,12 +129,6 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 
-/** The state of a list. */
-const stateScript = script(`
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
-`);
-
 /** The ids of the entries that have one of the timestamps. */
 const idsAtScript = script(`
 local ids = {}
@@ -208,12 +202,6 @@ export class ListReads {
     return { ...versionOf(reply), total: Number(reply[3]) };
   }
 
-  /** Returns the state of a list. */
-  async state(list: ListKey): Promise<VersionedList> {
-    const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
-    return stateOf(reply);
-  }
-
   /** Reads the ids of the objects and tombstones that have one of the timestamps. */
   async idsAt(
     list: ListKey,
@@ -227,11 +215,6 @@ export class ListReads {
   async version(list: ListKey): Promise<ListVersion> {
     return versionOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
-
-  async clock(list: ListKey): Promise<number | undefined> {
-    const clock = await this.#client.read('storage', 'HGET', this.#keys.meta(list), 'c');
-    return clock === null ? undefined : Number(clock);
-  }
 }
 
 function headOf(reply: Reply, ids: readonly string[]): ListHead {
@@ -241,11 +224,7 @@ function headOf(reply: Reply, ids: readonly string[]): ListHead {
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });
-  return { ...stateOf(reply), entries };
-}
-
-function stateOf(reply: Reply): VersionedList {
-  return { ...versionOf(reply), live: Number(reply[3]), dead: Number(reply[4]) };
+  return { ...versionOf(reply), live: Number(reply[3]), dead: Number(reply[4]), entries };
 }
 
 function versionOf([clock, version, horizon]: Reply): ListVersion {

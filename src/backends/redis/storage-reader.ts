@@ -65,8 +65,8 @@ export class RedisStorageReader implements StorageReader {
     return counts;
   }
 
-  resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.reads.clock(list);
+  async resourceTimestamp(list: ListKey): Promise<number | undefined> {
+    return (await this.reads.version(list)).clock;
   }
 
   async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
@@ -107,7 +107,7 @@ export class RedisStorageReader implements StorageReader {
   }
 
   protected stateOf(list: ListKey): Promise<ListState> {
-    return this.reads.state(list);
+    return this.reads.head(list, []);
   }
 
   /** Repeats the work until all its reads have seen one version of the list. */

@@ -3,8 +3,16 @@
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
-import { mayBeTaken, type ListState } from '../../core/lists/list-state.ts';
+import type {
+  DeletedPage,
+  DeleteOptions,
+  Deletion,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
+import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
@@ -14,7 +22,6 @@ import type { Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
-import { restoreEntries } from './restore.ts';
 import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
@@ -34,8 +41,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const overlay = await this.#unit.findOverlay(list);
-    if (overlay !== undefined) return this.#findLive(overlay, id);
-    return super.get(list, id);
+    if (overlay === undefined) return super.get(list, id);
+    await this.#learn(overlay, id);
+    return overlay.findLive(id);
   }
 
   async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -51,18 +59,16 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    const overlay = await this.#unit.overlay(list, id === undefined ? [] : [id]);
-    if (id === undefined) return { timestamp: overlay.state.clock, object: undefined, tombstone: undefined };
-    await this.#learn(overlay, id);
-    const entry = overlay.find(id);
-    const tombstone = entry !== undefined && isTombstone(entry) ? entry : undefined;
-    return { timestamp: overlay.state.clock, object: overlay.findLive(id), tombstone };
+    const overlay = id === undefined ? await this.#unit.overlay(list) : await this.#overlayOf(list, id);
+    const entry = id === undefined ? undefined : overlay.find(id);
+    const [object, tombstone] = entry !== undefined && isTombstone(entry) ? [undefined, entry] : [entry, undefined];
+    return { timestamp: overlay.state.clock, object, tombstone };
   }
 
   async touch(list: ListKey): Promise<number> {
     const overlay = await this.#unit.overlay(list);
     const { clock = this.#unit.now } = overlay.state;
-    if (overlay.state.clock === undefined) overlay.move({ clock });
+    if (overlay.state.clock === undefined) overlay.change({ clock });
     return clock;
   }
 
@@ -93,24 +99,21 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     return this.#inOrder.run(this.#overlayOf(list, id), async (overlay) => {
       const old = overlay.findLive(id);
       if (old === undefined) return undefined;
       await this.#unit.outlive(list, id);
-      const lastModified = await this.#timestampFor(overlay, options.lastModified, id);
+      const lastModified = await this.#timestampFor(overlay, given, id);
       const tombstone: Tombstone = { id, lastModified, deleted: true };
-      if (options.keepTombstone ?? true) overlay.put(id, tombstone, { clock: lastModified });
+      if (keepTombstone) overlay.put(id, tombstone, { clock: lastModified });
       else overlay.put(id, undefined, { clock: lastModified, horizon: lastModified });
       return { old, tombstone };
     });
   }
 
-  async deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  async deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     const overlay = await this.#unit.overlay(list);
     const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
@@ -152,9 +155,16 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return excess.length;
   }
 
-  async restore(list: ListKey, restoration: Restoration): Promise<void> {
+  async restore(list: ListKey, { clock, entries, horizon, gone = [] }: Restoration): Promise<void> {
     const overlay = await this.#unit.overlay(list);
-    await restoreEntries(overlay, this.#view(overlay), restoration);
+    const view = this.#view(overlay);
+    // `put` requires that the overlay knows what it replaces.
+    await view.byIds([...gone, ...entries.map(({ id }) => id)]);
+    const inTheWay = await view.byTimestamps(new Set(entries.map(({ lastModified }) => lastModified)));
+    for (const id of gone) overlay.put(id, undefined);
+    for (const { id } of inTheWay) overlay.put(id, undefined);
+    for (const entry of entries) overlay.put(entry.id, entry);
+    overlay.change({ clock: restoredClock(clock, entries), horizon });
   }
 
   async flush(): Promise<void> {
@@ -211,7 +221,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const count = Math.min(older, most);
     if (count === 0) return;
     overlay.purge(await latestOf(view, purge.before, older, count), count);
-    purge.add(count);
+    purge.count += count;
   }
 
   #view(overlay: ListOverlay): ListView {
@@ -223,11 +233,6 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     await this.#learn(overlay, id);
     this.#unit.requireOpen();
     return overlay;
-  }
-
-  async #findLive(overlay: ListOverlay, id: string): Promise<StoredObject | undefined> {
-    await this.#learn(overlay, id);
-    return overlay.findLive(id);
   }
 
   /** Reads what the server has of an id, unless the overlay knows it. */

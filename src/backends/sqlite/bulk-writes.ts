@@ -8,7 +8,7 @@ import { planSelection } from '../../core/query/plan-page.ts';
 import { rangeBelow } from '../sql/text-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import type { ListRows } from './list-rows.ts';
-import { detachContents, type ListRow } from './lists.ts';
+import { detachContents, listColumns, type ListRow, type ListTuple } from './lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 
 /** Number of rows that one statement deletes. */
@@ -21,14 +21,14 @@ const chunkRows = 2000;
  */
 export function deleteBelow(connection: Connection, uri: string, now: number): boolean {
   const { low, high } = rangeBelow(uri);
-  const rows = connection.all<[string, string, number, number, number, number, number]>(
-    `SELECT kind, parent, list, clock, horizon, live, dead FROM lists
-    WHERE (parent = ? OR (parent >= ? AND parent < ?)) AND (live > 0 OR dead > 0)`,
+  const rows = connection.all<[...ListTuple, kind: string, parent: string]>(
+    `SELECT ${listColumns}, l.kind, l.parent FROM lists l
+    WHERE (l.parent = ? OR (l.parent >= ? AND l.parent < ?)) AND (l.live > 0 OR l.dead > 0)`,
     uri,
     low,
     high,
   );
-  for (const [kind, parent, list, clock, horizon, live, dead] of rows) {
+  for (const [list, clock, horizon, live, dead, kind, parent] of rows) {
     detachContents(connection, { kind, parent }, { list, clock, horizon, live, dead }, now);
   }
   return rows.length > 0;
@@ -71,7 +71,7 @@ function* purgeList(connection: Connection, rows: ListRows, key: ListKey, purge:
     const gone = connection.run('DELETE FROM tombstones WHERE list = ? AND last_modified <= ?', row.list, latest);
     rows.change(connection, key, { dead: -gone, horizon: latest });
     rows.store(connection);
-    purge.add(gone);
+    purge.count += gone;
     if (gone < wanted) return;
     yield;
   }

@@ -11,42 +11,27 @@ export interface ListRow extends ListState {
   readonly clock: number;
 }
 
-type SummaryTuple = [kind: string, parent: string, clock: number, horizon: number, live: number, dead: number];
-type ListTuple = [list: number, clock: number, live: number, dead: number, horizon: number];
+/** Columns of the row of a list. */
+export const listColumns = 'l.list, l.clock, l.horizon, l.live, l.dead';
+export type ListTuple = [list: number, clock: number, horizon: number, live: number, dead: number];
 
 /** Returns the row of a list; `undefined` when it was never read nor written. */
 export function findList(connection: Connection, { kind, parent }: ListKey): ListRow | undefined {
-  const row = connection.get<ListTuple>(
-    'SELECT list, clock, live, dead, horizon FROM lists WHERE kind = ? AND parent = ?',
-    kind,
-    parent,
-  );
+  const sql = `SELECT ${listColumns} FROM lists l WHERE l.kind = ? AND l.parent = ?`;
+  const row = connection.get<ListTuple>(sql, kind, parent);
   if (row === undefined) return undefined;
-  const [list, clock, live, dead, horizon] = row;
-  return { list, clock, live, dead, horizon };
+  const [number, clock, horizon, live, dead] = row;
+  return { list: number, clock, horizon, live, dead };
 }
 
 /** Returns the first lists after one, by parent and then by kind. */
 export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListSummary[] {
-  const found: ListSummary[] = [];
-  const collect = (condition: string, parameters: readonly string[]): void => {
-    const wanted = limit - found.length;
-    if (wanted <= 0) return;
-    const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
-    for (const [kind, parent, timestamp, horizon, live, dead] of connection.all<SummaryTuple>(
-      sql,
-      ...parameters,
-      wanted,
-    )) {
-      found.push({ kind, parent, timestamp, horizon, live, dead });
-    }
-  };
-  if (after === undefined) collect('', []);
-  else {
-    collect('WHERE parent = ? AND kind > ?', [after.parent, after.kind]);
-    collect('WHERE parent > ?', [after.parent]);
-  }
-  return found;
+  const condition = after === undefined ? '' : 'WHERE (parent, kind) > (?, ?)';
+  const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
+  const parameters = after === undefined ? [limit] : [after.parent, after.kind, limit];
+  return connection
+    .all<[kind: string, parent: string, clock: number, horizon: number, live: number, dead: number]>(sql, ...parameters)
+    .map(([kind, parent, timestamp, horizon, live, dead]) => ({ kind, parent, timestamp, horizon, live, dead }));
 }
 
 /** Stores the row of a list that does not exist yet. */
@@ -55,15 +40,8 @@ export function insertList(
   { kind, parent }: ListKey,
   { clock, horizon, live, dead }: Omit<ListRow, 'list'>,
 ): ListRow {
-  const [list] = connection.get<[number]>(
-    'INSERT INTO lists (kind, parent, clock, horizon, live, dead) VALUES (?, ?, ?, ?, ?, ?) RETURNING list',
-    kind,
-    parent,
-    clock,
-    horizon,
-    live,
-    dead,
-  )!;
+  const sql = 'INSERT INTO lists (kind, parent, clock, horizon, live, dead) VALUES (?, ?, ?, ?, ?, ?) RETURNING list';
+  const [list] = connection.get<[number]>(sql, kind, parent, clock, horizon, live, dead)!;
   return { list, clock, horizon, live, dead };
 }
 

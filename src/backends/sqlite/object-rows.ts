@@ -3,7 +3,7 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isTaken } from './errors.ts';
-import type { ListRow } from './lists.ts';
+import { listColumns, type ListRow, type ListTuple } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { RowInsert } from './row-insert.ts';
 
@@ -45,19 +45,8 @@ export function insertObjects(connection: Connection, rows: readonly NewRow[]): 
 
 /** Reads the row of the list and what is stored under the id, in one query. */
 export function findObject(connection: Connection, { kind, parent }: ListKey, id: string): Found {
-  const row = connection.get<
-    [
-      list: number,
-      clock: number,
-      live: number,
-      dead: number,
-      horizon: number,
-      modified: number | null,
-      data: string | null,
-      deleted: number | null,
-    ]
-  >(
-    `SELECT l.list, l.clock, l.live, l.dead, l.horizon, o.last_modified, o.data, t.last_modified FROM lists l
+  const row = connection.get<[...ListTuple, modified: number | null, data: string | null, deleted: number | null]>(
+    `SELECT ${listColumns}, o.last_modified, o.data, t.last_modified FROM lists l
     LEFT JOIN objects o ON o.list = l.list AND o.id = ?
     LEFT JOIN tombstones t ON t.list = l.list AND t.id = ?
     WHERE l.kind = ? AND l.parent = ?`,
@@ -67,9 +56,9 @@ export function findObject(connection: Connection, { kind, parent }: ListKey, id
     parent,
   );
   if (row === undefined) return nothing;
-  const [list, clock, live, dead, horizon, modified, data, deleted] = row;
+  const [list, clock, horizon, live, dead, modified, data, deleted] = row;
   return {
-    list: { list, clock, live, dead, horizon },
+    list: { list, clock, horizon, live, dead },
     object: modified === null || data === null ? undefined : new StoredObject(id, modified, data),
     tombstone: deleted === null ? undefined : { id, lastModified: deleted, deleted: true },
   };

@@ -4,7 +4,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
-import type { Deletion, LockedState, NewObject, Restoration, StorageWriter } from '../../contracts/storage.ts';
+import type {
+  DeletedPage,
+  DeleteOptions,
+  CreateOptions,
+  Deletion,
+  LockedState,
+  NewObject,
+  Restoration,
+  StorageWriter,
+} from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
@@ -77,7 +86,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) => {
@@ -104,10 +113,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     this.#changing(list, id);
-    const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = findObject(connection, list, id);
       if (row === undefined || old === undefined) return undefined;
@@ -118,10 +126,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     });
   }
 
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     this.#changes.ofList(list);
     return this.#inSteps((connection) => this.#deletePage(connection, list, query));
   }
@@ -229,11 +234,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   /** Deletes one page of live objects in steps, each of which leaves the row of the list right. */
-  *#deletePage(
-    connection: Connection,
-    key: ListKey,
-    query: PageQuery,
-  ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  *#deletePage(connection: Connection, key: ListKey, query: PageQuery): Steps<DeletedPage> {
     const row = this.#rows.find(connection, key);
     if (row === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectPage(connection, row, query, false);

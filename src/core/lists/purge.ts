@@ -21,7 +21,8 @@ export class Purge {
   /** Tombstones that each list keeps, the newest. */
   readonly maxRetained: number;
   readonly #limit: number;
-  #count = 0;
+  /** Tombstones deleted so far. */
+  count = 0;
 
   constructor({ kind, parent, before, maxRetained, limit = Infinity }: PurgeOptions) {
     if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
@@ -32,11 +33,6 @@ export class Purge {
     this.#limit = limit;
   }
 
-  /** Tombstones deleted so far. */
-  get count(): number {
-    return this.#count;
-  }
-
   /** Whether the list takes part. */
   includes({ kind, parent }: ListKey): boolean {
     return (this.kind ?? kind) === kind && (this.parent ?? parent) === parent;
@@ -44,10 +40,6 @@ export class Purge {
 
   /** Returns how many tombstones may be deleted, the oldest first, of a list that has so many. */
   mostOf(dead: number): number {
-    return Math.max(0, Math.min(this.#limit - this.#count, dead - this.maxRetained));
-  }
-
-  add(count: number): void {
-    this.#count += count;
+    return Math.max(0, Math.min(this.#limit - this.count, dead - this.maxRetained));
   }
 }
