@@ -45,6 +45,20 @@ export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[
   return plugins.flatMap(({ families = [] }) => families);
 }
 
+/** Returns a line for each given setting that neither the core nor one of the plugins reads. */
+export async function describeUnreadSettings(
+  settings: Settings,
+  plugins: readonly Plugin[],
+): Promise<readonly string[]> {
+  const tables = tablesOf(plugins);
+  const families = familiesOf(plugins);
+  const unread = settings.findUnknownKeys(tables, families);
+  if (unread.length === 0) return unread;
+  // Loaded only now, because most configurations need none of the others.
+  const absent = (await loadAllBuiltIn()).filter((plugin) => !plugins.includes(plugin));
+  return settings.findUnknownKeys(tables, families, absent);
+}
+
 /**
  * Finds the plugins, and checks their settings.
  *

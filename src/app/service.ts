@@ -25,7 +25,7 @@ import { Faults } from './faults.ts';
 import { createKinds, kindSettings } from './kinds.ts';
 import { createListeners, type ConfiguredListeners } from './listeners.ts';
 import { dispatchOptions, engineOptions } from './options.ts';
-import { familiesOf, requirePlugins, setUpPlugins, startAll, stopAll, tablesOf } from './plugins.ts';
+import { describeUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
 import { createAuthorization, createPolicies } from './policies.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createServers, type Servers } from './servers.ts';
@@ -121,7 +121,7 @@ export async function assemble(
   const host = createHost(options, backends, kinds);
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
-  for (const line of settings.findUnknownKeys(tablesOf(plugins), familiesOf(plugins))) logger.warn(line);
+  for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
   const policies = observation.ofPolicies(createPolicies(host, parts, faults));
   const { ofKinds, isComplete } = await fillKinds(kinds, { ...options, faults }, host, parts, backends.hasPermissions);
   const knownKinds = isComplete && !faults.hasGaps ? new Set(kinds.keys()) : undefined;

@@ -9,7 +9,7 @@ import { SettingsError, type Problem } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
 import { emptyReport, resolveKey, resolveTable, soundsSecret } from './resolve.ts';
 import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
-import { findUnknown, type Vocabulary } from './unknown.ts';
+import { findUnknown, type AbsentPlugin, type Vocabulary } from './unknown.ts';
 
 /** What settings are made from; see `loadSettings`. */
 export interface SettingsParts {
@@ -151,9 +151,16 @@ export class Settings {
     return report.problems;
   }
 
-  /** A line for each given name that neither the core nor the plugins know, with the nearest known one. */
-  findUnknownKeys(tables: readonly SettingsTable[] = [], families: readonly SettingsFamily[] = []): readonly string[] {
-    const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], families };
+  /**
+   * Returns a line for each given name that neither the core nor the plugins read: with the nearest known name, or with the
+   * absent plugin that would read it.
+   */
+  findUnknownKeys(
+    tables: readonly SettingsTable[] = [],
+    families: readonly SettingsFamily[] = [],
+    absent: readonly AbsentPlugin[] = [],
+  ): readonly string[] {
+    const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], families, absent };
     return findUnknown(this.#parts.layers, this.#parts.environments, vocabulary);
   }
 }

@@ -280,6 +280,15 @@ describe('Unknown names', () => {
     expect(settings.lookup('mine.own_thing')).toBe('hush');
   });
 
+  test('that belong to a plugin that is not included are reported with its name.', () => {
+    const settings = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
+    const given = loadIni('mine.own_thing = a', { environment: { SVC_MINE_OWN_THING: 'b' } });
+    expect(given.findUnknownKeys([], [], [{ name: 'mine', settings }])).toEqual([
+      'mine.own_thing (coffer.ini line 3) has no effect: it belongs to the plugin mine, which the setting includes does not name',
+      'SVC_MINE_OWN_THING (environment) has no effect: it belongs to the plugin mine, which the setting includes does not name',
+    ]);
+  });
+
   test('are not those of plugin tables.', () => {
     const table = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
     expect(loadIni('mine.own_thing = a b').findUnknownKeys([table])).toEqual([]);
