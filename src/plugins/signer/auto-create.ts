@@ -7,7 +7,7 @@ import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
-import { writeSource } from './tracking.ts';
+import { writeSource } from './review-attributes.ts';
 
 /** The plugin acts without having been asked. */
 const noRequest: ServiceRequest = {
@@ -73,7 +73,7 @@ async function create(
   const { editors, reviewers } = groupUris(source, work.options);
   await writeSource(work, {
     status: 'signed',
-    occasions: ['edit', 'signature'],
+    actions: ['edit', 'signature'],
     caller: pluginCaller,
     permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
   });

@@ -56,10 +56,10 @@ function* writeCanonical(value: JsonValue, pieces: string[], budget: StepBudget)
 }
 
 /** Whether the value is or holds a number that is not written as an integer: `1.5`, but `1.0` and `1e3` as well. */
-export function holdsFloat(value: JsonValue): boolean {
+export function containsFloat(value: JsonValue): boolean {
   if (typeof value === 'number' || value instanceof ExactNumber) return isFloat(textOf(value));
-  if (Array.isArray(value)) return value.some(holdsFloat);
-  return isJsonObject(value) && Object.keys(value).some((key) => holdsFloat(value[key]!));
+  if (Array.isArray(value)) return value.some(containsFloat);
+  return isJsonObject(value) && Object.keys(value).some((key) => containsFloat(value[key]!));
 }
 
 function textOf(number: number | ExactNumber): string {

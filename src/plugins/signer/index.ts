@@ -3,7 +3,7 @@
 import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
 import { currentCapability } from './capability.ts';
-import { OptionsBook } from './options.ts';
+import { SignerOptions } from './options.ts';
 import { MatchedCollections } from './matched.ts';
 import { requirePatterns } from './patterns.ts';
 import { placeUri, Routes } from './routes.ts';
@@ -21,7 +21,7 @@ export const signer = definePlugin({
     const resources = values['signer.resources'];
     requirePatterns(settings.keys());
     if (resources.length === 0) throw new Error('signer.resources is empty: there is nothing to sign.');
-    const options = new OptionsBook(settings, values, clock);
+    const options = new SignerOptions(settings, values, clock);
     const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
     // Whatever does not fit is found now, and not at the first signature.
     for (const { source } of resources) {

@@ -21,7 +21,7 @@ export interface CollectionOptions {
 
 type Values = ValuesOf<typeof signerSettings>;
 
-export class OptionsBook {
+export class SignerOptions {
   readonly #settings: Settings;
   readonly #values: Values;
   readonly #clock: Clock;

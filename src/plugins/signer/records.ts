@@ -49,7 +49,7 @@ export interface Difference {
 }
 
 /** How many objects differ. */
-export function countChanges({ put, removed }: Difference): number {
+export function countDifferences({ put, removed }: Difference): number {
   return put.length + removed.length;
 }
 

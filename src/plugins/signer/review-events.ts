@@ -3,7 +3,7 @@ import { getKey, type JsonObject } from '../../base/json.ts';
 import { formatPayload } from '../../core/events/payload.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Change } from '../../engine/kind.ts';
-import { countBytes, countChanges, type Difference } from './records.ts';
+import { countBytes, countDifferences, type Difference } from './records.ts';
 import type { Work } from './service.ts';
 
 export type ReviewEvent = 'ReviewRequested' | 'ReviewRejected' | 'ReviewApproved' | 'ReviewCanceled';
@@ -36,7 +36,7 @@ export function announceReview({ actor }: Work, { name, event, change, attribute
       ...formatPayload({ ...event, path: change.uri, ids: change.ids, userId: change.caller.userId }),
       event: name,
       comment: typeof comment === 'string' ? comment : '',
-      changes_count: countChanges(difference),
+      changes_count: countDifferences(difference),
       changes_size_bytes: countBytes(difference),
     },
     changes: [change],

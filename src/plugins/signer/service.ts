@@ -4,13 +4,13 @@ import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
-import type { CollectionOptions, OptionsBook } from './options.ts';
+import type { CollectionOptions, SignerOptions } from './options.ts';
 import { placeUri, type CollectionId, type Route, type Routes } from './routes.ts';
 
 export interface SignerService {
   readonly host: PluginHost;
   readonly routes: Routes;
-  readonly options: OptionsBook;
+  readonly options: SignerOptions;
   /** Statuses that the plugin has written in a unit of work, by the URI of the source. */
   readonly statuses: WeakMap<UnitOfWork, Map<string, string | undefined>>;
 }

@@ -94,7 +94,7 @@ const shared = ['signer.resources'];
 const own = Object.entries<SettingsTable[string]>(signerSettings).filter(([key]) => !shared.includes(key));
 
 /** The same for one source: one family for each setting, as each is read in its own way. */
-const ofSources = own.map(([key, { reader }]): SettingsFamily => {
+const perSource = own.map(([key, { reader }]): SettingsFamily => {
   const name = key.slice('signer.'.length);
   const [dotted, underscored] = [name.replaceAll('.', String.raw`\.`), name.replaceAll('.', '_')];
   return {
@@ -106,7 +106,7 @@ const ofSources = own.map(([key, { reader }]): SettingsFamily => {
   };
 });
 
-export const signerFamilies: readonly SettingsFamily[] = [...ofSources, patternFamily];
+export const signerFamilies: readonly SettingsFamily[] = [...perSource, patternFamily];
 
 /**
  * Returns a setting for a source: the value for the collection, else for its bucket, else for all. Older deployments

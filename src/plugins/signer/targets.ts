@@ -3,7 +3,7 @@
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { formatSignedText } from './records.ts';
-import { removeRecords } from './copy.ts';
+import { removeRecords } from './copy-records.ts';
 import { targetsOf, type CollectionId } from './routes.ts';
 import { collectionPlace, recordsOf, type Work } from './service.ts';
 

@@ -1,6 +1,6 @@
 // Whether a source is reviewed, where names of settings hold regular expressions.
 import { describe, expect, it } from 'vitest';
-import { OptionsBook } from '../../../src/plugins/signer/options.ts';
+import { SignerOptions } from '../../../src/plugins/signer/options.ts';
 import { isPattern, requirePatterns } from '../../../src/plugins/signer/patterns.ts';
 import { signerFamilies, signerSettings } from '../../../src/plugins/signer/settings.ts';
 import { settingsOf } from '../../../src/settings/load.ts';
@@ -121,7 +121,7 @@ describe('The older spelling with an underscore between the ids', () => {
       userid_hmac_secret: 'x',
       'signer.work_notes.ecdsa.private_key': '/nowhere/key.pem',
     });
-    const book = new OptionsBook(settings, settings.read(signerSettings), { now: () => 0 });
+    const book = new SignerOptions(settings, settings.read(signerSettings), { now: () => 0 });
     expect(() => book.of({ bucket: 'work', collection: 'notes' })).toThrow('/nowhere/key.pem');
   });
 });

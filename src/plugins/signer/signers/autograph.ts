@@ -19,7 +19,7 @@ const maxAnswerBytes = 1_000_000;
 
 /** A signer that asks the server; every answer but a signature is a `BackendUnavailable`. */
 export function createAutographSigner(options: AutographOptions): Signer {
-  const sign: Signer['sign'] = async (text) => [await askServer(options, text)];
+  const sign: Signer['sign'] = async (text) => [await requestSignature(options, text)];
   return {
     sign,
     async check() {
@@ -29,7 +29,7 @@ export function createAutographSigner(options: AutographOptions): Signer {
   };
 }
 
-async function askServer(options: AutographOptions, text: string): Promise<Signature> {
+async function requestSignature(options: AutographOptions, text: string): Promise<Signature> {
   const { serverUrl, credentials, timeoutSeconds, clock } = options;
   const url = `${serverUrl.replace(/\/+$/, '')}/sign/data`;
   const body = JSON.stringify([{ input: Buffer.from(text, 'utf8').toString('base64') }]);

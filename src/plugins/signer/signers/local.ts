@@ -30,15 +30,15 @@ export function createLocalSigner(files: LocalKeys): Signer {
   }
   return {
     async sign(text) {
-      const signature = (await signAside(signedBytes(text), key)).toString('base64url');
+      const signature = (await signInThreadPool(signedBytes(text), key)).toString('base64url');
       return [{ signature, x5u: '', mode: 'p384ecdsa' }];
     },
-    check: async () => fits(await signAside(signedBytes(sample), key)),
+    check: async () => fits(await signInThreadPool(signedBytes(sample), key)),
   };
 }
 
 /** In a thread, as there may be megabytes to sign. */
-function signAside(bytes: Buffer, key: KeyObject): Promise<Buffer> {
+function signInThreadPool(bytes: Buffer, key: KeyObject): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     sign('sha384', bytes, { key, dsaEncoding }, (error, signature) => {
       if (error === null) resolve(signature);

@@ -6,21 +6,21 @@ import { placeUri } from './routes.ts';
 import { collectionPlace, type Work } from './service.ts';
 
 /** What is told of: each has two attributes, `last_edit_by` and `last_edit_date`. */
-export type Occasion = 'edit' | 'review_request' | 'review' | 'signature';
+export type TrackedAction = 'edit' | 'review_request' | 'review' | 'signature';
 
-const occasions: readonly Occasion[] = ['edit', 'review_request', 'review', 'signature'];
+const trackedActions: readonly TrackedAction[] = ['edit', 'review_request', 'review', 'signature'];
 
 /** Attributes that clients cannot change. */
-export const trackingFields: readonly string[] = occasions.flatMap((occasion) => [
-  `last_${occasion}_by`,
-  `last_${occasion}_date`,
+export const trackingFields: readonly string[] = trackedActions.flatMap((action) => [
+  `last_${action}_by`,
+  `last_${action}_date`,
 ]);
 
 export interface SourceChange {
   /** Status afterwards; `undefined`: none. */
   readonly status: string | undefined;
   /** What the caller has just done. */
-  readonly occasions: readonly Occasion[];
+  readonly actions: readonly TrackedAction[];
   readonly caller: Caller;
   readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
 }
@@ -52,14 +52,14 @@ export async function writeSource({ service, actor, route }: Work, change: Sourc
 
 /** `undefined` when it would be what it is. */
 function changed(old: JsonObject, change: SourceChange, date: string): JsonObject | undefined {
-  const { status, occasions: told, caller, permissions } = change;
-  if (told.length === 0 && permissions === undefined && getKey(old, 'status') === status) return undefined;
+  const { status, actions, caller, permissions } = change;
+  if (actions.length === 0 && permissions === undefined && getKey(old, 'status') === status) return undefined;
   const attributes: MutableJsonObject = { ...old };
   if (status === undefined) delete attributes['status'];
   else attributes['status'] = status;
-  for (const occasion of told) {
-    setKey(attributes, `last_${occasion}_by`, caller.principal);
-    setKey(attributes, `last_${occasion}_date`, date);
+  for (const action of actions) {
+    setKey(attributes, `last_${action}_by`, caller.principal);
+    setKey(attributes, `last_${action}_date`, date);
   }
   return attributes;
 }

@@ -4,15 +4,15 @@ import { formatJson, getKey, type JsonObject } from '../../base/json.ts';
 import { entryValue, isTombstone } from '../../core/objects/stored.ts';
 import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
 import type { Change } from '../../engine/kind.ts';
-import { compareRecords, publishRecords, restoreRecords } from './copy.ts';
+import { compareRecords, publishRecords, restoreRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { forbidden, invalid } from './refusals.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
 import { placeUri, targetsOf } from './routes.ts';
 import { collectionPlace, pluginCaller, type Work } from './service.ts';
-import { decide, type Step } from './status.ts';
+import { decide, type Step } from './review-status.ts';
 import { cleanUpTargets, ensureTarget, resignTargets, signTarget } from './targets.ts';
-import { trackingFields, writeSource, writtenStatus } from './tracking.ts';
+import { trackingFields, writeSource, writtenStatus } from './review-attributes.ts';
 
 /** What happened to the source, and in which request. */
 export interface SourceEvent {
@@ -32,20 +32,20 @@ export async function onSourceChange(work: Work, source: SourceEvent): Promise<v
   if (change.action === 'create') await onCreation(work, source, after);
   else if (textOf(before, 'status') !== textOf(after, 'status')) {
     const from = hasEdits(work, source.scope) ? 'work-in-progress' : presentStatus(work, before);
-    await carryOut(work, source, await choose(work, source, from, after), from);
+    await carryOut(work, source, await decideStep(work, source, from, after), from);
   }
 }
 
 /** Records were changed by somebody: whatever was said about them does not hold any more. */
 export async function onEdit(work: Work, change: Change): Promise<void> {
-  await writeSource(work, { status: 'work-in-progress', occasions: ['edit'], caller: change.caller });
+  await writeSource(work, { status: 'work-in-progress', actions: ['edit'], caller: change.caller });
 }
 
 async function onCreation(work: Work, source: SourceEvent, after: JsonObject): Promise<void> {
   const { service, actor, route, options } = work;
   const { caller } = source.change;
   // What a creation leads to is written below; a status that it asks for comes from none.
-  const step = getKey(after, 'status') === undefined ? undefined : await choose(work, source, undefined, after);
+  const step = getKey(after, 'status') === undefined ? undefined : await decideStep(work, source, undefined, after);
   const { objects } = service.host;
   const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
   await objects.requireAllowed({ unit: actor.unit, caller }, bucket, 'group:create');
@@ -57,7 +57,7 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   const { editors, reviewers } = groupUris(route.source, options);
   await writeSource(work, {
     status: step === 'edit' ? 'work-in-progress' : 'signed',
-    occasions: ['edit', 'signature'],
+    actions: ['edit', 'signature'],
     caller,
     permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
   });
@@ -93,7 +93,7 @@ function presentStatus(work: Work, before: JsonObject): string | undefined {
 }
 
 /** @throws ServiceError invalidPostedData, forbidden */
-async function choose(
+async function decideStep(
   work: Work,
   { change: { caller, old } }: SourceEvent,
   from: string | undefined,
@@ -130,24 +130,24 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
   switch (step) {
     case 'reject':
       await announce('ReviewRejected');
-      return writeSource(work, { status: 'work-in-progress', occasions: [], caller });
+      return writeSource(work, { status: 'work-in-progress', actions: [], caller });
     case 'edit':
-      return writeSource(work, { status: 'work-in-progress', occasions: [], caller });
+      return writeSource(work, { status: 'work-in-progress', actions: [], caller });
     case 'requestReview':
       await announce('ReviewRequested');
       if (route.preview !== undefined) await publish(work, [route.preview]);
-      return writeSource(work, { status: 'to-review', occasions: ['review_request'], caller });
+      return writeSource(work, { status: 'to-review', actions: ['review_request'], caller });
     case 'approve':
       await announce('ReviewApproved');
       await publish(work, targetsOf(route));
-      return writeSource(work, { status: 'signed', occasions: ['review', 'signature'], caller });
+      return writeSource(work, { status: 'signed', actions: ['review', 'signature'], caller });
     case 'resign':
       await resignTargets(work);
-      return writeSource(work, { status: from, occasions: ['signature'], caller });
+      return writeSource(work, { status: from, actions: ['signature'], caller });
     case 'rollBack':
       await announce('ReviewCanceled');
       await rollBack(work);
-      return writeSource(work, { status: 'signed', occasions: ['edit'], caller });
+      return writeSource(work, { status: 'signed', actions: ['edit'], caller });
   }
 }
 

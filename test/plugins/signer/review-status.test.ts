@@ -1,6 +1,6 @@
 // The state machine of source collections, row by row.
 import { describe, expect, it } from 'vitest';
-import { decide, type Decision, type StatusChange } from '../../../src/plugins/signer/status.ts';
+import { decide, type Decision, type StatusChange } from '../../../src/plugins/signer/review-status.ts';
 
 const nobody = { isEditor: false, isReviewer: false, isRequester: false };
 
