@@ -1,4 +1,4 @@
-// Sources that are created at start, for services that are to be ready without anybody preparing them.
+// Creation of source collections at start (setting `signer.auto_create_resources`).
 import { anonymous } from '../../engine/caller.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import { Retry } from '../../engine/retry.ts';
@@ -9,7 +9,7 @@ import { collectionPlace, pluginCaller, workOn, type SignerService } from './ser
 import { ensureTarget, signTarget } from './targets.ts';
 import { writeSource } from './review-attributes.ts';
 
-/** The plugin acts without having been asked. */
+/** The request that events of the start carry, because no client sent one. */
 const noRequest: ServiceRequest = {
   method: 'PUT',
   target: '/',
@@ -20,9 +20,9 @@ const noRequest: ServiceRequest = {
 };
 
 /**
- * Creates the source of a line as far as it is not there: the bucket, and the collection when the line names one.
+ * Creates the missing parts of a source: its bucket, and its collection if the resource names one.
  *
- * @param writers principals that may write to what is created
+ * @param writers principals that get `write` on what is created
  */
 export async function createSource(
   service: SignerService,
@@ -30,17 +30,17 @@ export async function createSource(
   writers: readonly string[],
 ): Promise<void> {
   const { stores, logger } = service.host;
-  const races = new Retry();
+  const retry = new Retry();
   for (;;) {
-    const unit = new UnitOfWork(stores, logger, { contended: races.contended });
+    const unit = new UnitOfWork(stores, logger, { contended: retry.contended });
     try {
       await create(service, unit, resource, writers);
       return await unit.end(true);
     } catch (error) {
       await unit.abandon();
-      // Other processes may be starting at the same time.
-      if (!races.isLost(error)) throw error;
-      await races.pause();
+      // Several processes may create the same source at the same time.
+      if (!retry.isLost(error)) throw error;
+      await retry.pause();
     }
   }
 }

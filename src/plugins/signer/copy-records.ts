@@ -1,4 +1,4 @@
-// Makes the records of one collection those of another, by writing what differs and nothing else.
+// Copies the records of one collection to another. Only records that differ are written.
 import type { StorageReader } from '../../contracts/storage.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { storedId } from '../../core/objects/object-id.ts';
@@ -12,25 +12,25 @@ import { collectionPlace, recordsOf, type Work } from './service.ts';
 interface CopyStep {
   readonly id: string;
   readonly attributes: JsonObject | undefined;
-  /** When it happened where it is copied from; `undefined` when nobody knows any more. */
+  /** Timestamp in the collection it is copied from; `undefined` when its tombstone was purged. */
   readonly lastModified: number | undefined;
 }
 
 /**
- * Publishes the records: what was changed since the last time goes over, also when it was changed to what it was.
+ * Copies the records that differ or were written since the last copy, even if their content is unchanged.
  *
- * @returns what was different
+ * @returns the difference before the copy
  */
 export function publishRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
   return copyRecords(work, from, to, (there, here) => there.lastModified > here.lastModified);
 }
 
-/** Takes records back to what they are elsewhere; those that hold the same are left alone. */
+/** Copies the records that differ. Records with equal content are not written. */
 export function restoreRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
   return copyRecords(work, from, to, () => false);
 }
 
-/** How two collections differ, with nobody changing either until the end of the request. */
+/** Locks both collections until the end of the request and returns how they differ. */
 export async function compareRecords(
   { actor }: Work,
   from: CollectionId,
@@ -61,7 +61,7 @@ async function copyRecords(
   return difference;
 }
 
-/** Deletes all records; who follows the collection hears of it by tombstones. */
+/** Deletes all records and leaves tombstones for clients that synchronise. */
 export async function removeRecords(work: Work, id: CollectionId): Promise<void> {
   const { storage } = await work.actor.unit.writer();
   await storage.lock(recordsOf(id));
@@ -71,8 +71,9 @@ export async function removeRecords(work: Work, id: CollectionId): Promise<void>
 }
 
 /**
- * Copies carry the timestamps of what they are copied from, in their order, as long as those lie above the clock: who
- * follows the list has seen everything up to there. The others come last and get new ones.
+ * Applies the steps in the order of their timestamps. A copy keeps the timestamp of its original if that is above the
+ * clock of the target, because clients that synchronise have seen everything up to the clock. Other copies come last
+ * and get new timestamps.
  */
 async function applySteps(
   { service, actor }: Work,
@@ -96,23 +97,23 @@ async function applySteps(
   }
 }
 
-const idsAtOnce = 200;
+const idsPerQuery = 200;
 
-/** When the records were deleted, as far as their tombstones are still there. */
+/** Returns the timestamps of the tombstones that still exist. */
 async function readDeletions(
   storage: StorageReader,
   list: ListKey,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const times = new Map<string, number>();
-  for (let start = 0; start < ids.length; start += idsAtOnce) {
-    const some = ids.slice(start, start + idsAtOnce);
+  for (let start = 0; start < ids.length; start += idsPerQuery) {
+    const some = ids.slice(start, start + idsPerQuery);
     const { entries } = await storage.listAll(list, {
       filters: [],
       ids: some,
       includeDeleted: true,
       sort: [{ field: idField, direction: 'ascending' }],
-      limit: idsAtOnce,
+      limit: idsPerQuery,
     });
     for (const { id, lastModified } of entries) times.set(id, lastModified);
   }

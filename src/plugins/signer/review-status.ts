@@ -1,36 +1,36 @@
-// The state machine of a source collection: what clients may set its attribute `status` to, from where, who may, and what
-// happens then. A table and a function over it; nothing here reads or writes anything.
+// The review state machine of a source collection: allowed transitions of its attribute `status`, the required group,
+// and the resulting step. Pure: a table and a function over it.
 import type { JsonValue } from '../../base/json.ts';
 
-/** What happens when a client has set the status. */
+/** The work that follows when a client sets the status. */
 export type Step =
-  /** Nothing but the status changes. */
+  /** Only the status changes. */
   | 'edit'
-  /** A review ends without approval. */
+  /** The review ends without approval. */
   | 'reject'
-  /** The records go to the preview. */
+  /** Records are copied to the preview. */
   | 'requestReview'
-  /** The records go to preview and destination. */
+  /** Records are copied to the preview and the destination. */
   | 'approve'
-  /** Preview and destination are signed again as they are. */
+  /** Preview and destination are signed again without changes. */
   | 'resign'
-  /** The records of the destination come back to source and preview. */
+  /** Records of the destination are copied back to the source and the preview. */
   | 'rollBack';
 
 interface Rule {
   readonly to: string;
-  /** Statuses from which it may be set; absent: any, no status included. */
+  /** Current statuses from which the transition is allowed; absent: any, including none. */
   readonly from?: readonly string[];
   readonly notFrom?: readonly string[];
-  /** Whether the rule is for collections with reviews or for those without; absent: for all. */
+  /** Restricts the rule to collections with or without reviews; absent: both. */
   readonly isReviewed?: boolean;
   readonly group?: 'editors' | 'reviewers';
-  /** Whether whoever has asked for the review is left out. */
+  /** Excludes the user who requested the review. */
   readonly notRequester?: boolean;
   readonly step: Step;
 }
 
-/** For each status the first rule that is meant for the collection and the present status decides. */
+/** The first rule that matches the new status, the review mode and the current status applies. */
 const rules: readonly Rule[] = [
   { to: 'work-in-progress', from: ['to-review'], step: 'reject' },
   { to: 'work-in-progress', step: 'edit' },
@@ -50,15 +50,15 @@ const rules: readonly Rule[] = [
 ];
 
 export interface StatusChange {
-  /** The present status; `undefined` for collections that never had one. */
+  /** Current status; `undefined` for collections without one. */
   readonly from: string | undefined;
-  /** What the client has set; `undefined` when it has taken the status away. */
+  /** Status set by the client; `undefined` when it removed the attribute. */
   readonly to: JsonValue | undefined;
-  /** Whether signing takes a review. */
+  /** Whether signing requires a review. */
   readonly isReviewed: boolean;
   readonly isEditor: boolean;
   readonly isReviewer: boolean;
-  /** Whether it was this user who asked for the review. */
+  /** Whether this user requested the review. */
   readonly isRequester: boolean;
 }
 
@@ -67,22 +67,26 @@ export type Decision =
   | { readonly kind: 'invalid'; readonly message: string }
   | { readonly kind: 'forbidden'; readonly message: string };
 
-/** What a change of status leads to, or why it is refused; who may not do it at all is told so first. */
+/**
+ * Returns the step that a change of status leads to, or why it is refused. Missing group membership is reported first,
+ * so that callers without rights do not learn the current status.
+ */
 export function decide(change: StatusChange): Decision {
   const { from, to, isReviewed } = change;
-  if (to === undefined) return invalid('The status cannot be taken away.');
-  const meant = rules.filter((rule) => rule.to === to && (rule.isReviewed ?? isReviewed) === isReviewed);
-  if (meant.length === 0) return invalid(`The status cannot be set to ${JSON.stringify(to)}.`);
-  const refused = meant.find((rule) => !isMember(rule, change));
-  if (refused !== undefined) return { kind: 'forbidden', message: `This takes a member of the ${refused.group}.` };
-  const rule = meant.find(({ from: froms, notFrom }) =>
+  if (to === undefined) return invalid('The attribute status cannot be removed.');
+  const candidates = rules.filter((rule) => rule.to === to && (rule.isReviewed ?? isReviewed) === isReviewed);
+  if (candidates.length === 0) return invalid(`The status cannot be set to ${JSON.stringify(to)}.`);
+  const refused = candidates.find((rule) => !isMember(rule, change));
+  if (refused !== undefined)
+    return { kind: 'forbidden', message: `Only members of the ${refused.group} group can set this status.` };
+  const rule = candidates.find(({ from: froms, notFrom }) =>
     froms === undefined ? notFrom?.includes(from ?? '') !== true : froms.includes(from ?? ''),
   );
   if (rule === undefined) {
     return invalid(`The status cannot be set to ${JSON.stringify(to)} while it is ${JSON.stringify(from ?? null)}.`);
   }
   if (rule.notRequester === true && change.isRequester) {
-    return { kind: 'forbidden', message: 'Who has asked for a review cannot approve it.' };
+    return { kind: 'forbidden', message: 'The user who requested the review cannot approve it.' };
   }
   return { kind: 'step', step: rule.step };
 }

@@ -1,42 +1,48 @@
-// What follows from changes to source collections: the steps of the state machine, carried out inside the transaction of
-// the request that asked for them.
-import { formatJson, getKey, type JsonObject } from '../../base/json.ts';
-import { entryValue, isTombstone } from '../../core/objects/stored.ts';
+// The review workflow: executes the steps of the state machine after a change to a source collection, inside the
+// transaction of the request.
+import { getKey, type JsonObject } from '../../base/json.ts';
 import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
 import type { Change } from '../../engine/kind.ts';
 import { compareRecords, publishRecords, restoreRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
-import { forbidden, invalid } from './refusals.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
 import { placeUri, targetsOf } from './routes.ts';
-import { collectionPlace, pluginCaller, type Work } from './service.ts';
+import {
+  attributesOf,
+  findCollection,
+  forbidden,
+  invalid,
+  isSameAttribute,
+  pluginCaller,
+  type Work,
+} from './service.ts';
 import { decide, type Step } from './review-status.ts';
 import { cleanUpTargets, ensureTarget, resignTargets, signTarget } from './targets.ts';
 import { trackingFields, writeSource, writtenStatus } from './review-attributes.ts';
 
-/** What happened to the source, and in which request. */
+/** A change to the source and the request that made it. */
 export interface SourceEvent {
   readonly event: ChangeEvent;
   readonly change: Change;
   readonly scope: EventScope;
 }
 
-/** Carries out what a change of a source collection asks for. */
+/** Executes the steps that a change to a source collection requires. */
 export async function onSourceChange(work: Work, source: SourceEvent): Promise<void> {
   const { change } = source;
   if (change.action === 'delete') return onDeletion(work);
-  const [before, after] = [valueOf(change.old), valueOf(change.new)];
+  const { old: before, new: after } = change;
   for (const field of trackingFields) {
-    if (textOf(before, field) !== textOf(after, field)) throw invalid(`${field} cannot be changed.`);
+    if (!isSameAttribute(before, after, field)) throw invalid(`${field} cannot be changed.`);
   }
-  if (change.action === 'create') await onCreation(work, source, after);
-  else if (textOf(before, 'status') !== textOf(after, 'status')) {
-    const from = hasEdits(work, source.scope) ? 'work-in-progress' : presentStatus(work, before);
-    await carryOut(work, source, await decideStep(work, source, from, after), from);
+  if (change.action === 'create') await onCreation(work, source, attributesOf(after));
+  else if (!isSameAttribute(before, after, 'status')) {
+    const from = hasEdits(work, source.scope) ? 'work-in-progress' : currentStatus(work, attributesOf(before));
+    await carryOut(work, source, await decideStep(work, source, from, attributesOf(after)), from);
   }
 }
 
-/** Records were changed by somebody: whatever was said about them does not hold any more. */
+/** Resets the status after a client changed records, because an earlier review no longer covers them. */
 export async function onEdit(work: Work, change: Change): Promise<void> {
   await writeSource(work, { status: 'work-in-progress', actions: ['edit'], caller: change.caller });
 }
@@ -44,7 +50,7 @@ export async function onEdit(work: Work, change: Change): Promise<void> {
 async function onCreation(work: Work, source: SourceEvent, after: JsonObject): Promise<void> {
   const { service, actor, route, options } = work;
   const { caller } = source.change;
-  // What a creation leads to is written below; a status that it asks for comes from none.
+  // The status after a creation is written below. A requested status is a transition from no status.
   const step = getKey(after, 'status') === undefined ? undefined : await decideStep(work, source, undefined, after);
   const { objects } = service.host;
   const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
@@ -64,15 +70,14 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   if (step === 'approve' || step === 'rollBack') await carryOut(work, source, step, undefined);
 }
 
-/** Of a collection, by its own deletion or by that of its bucket. */
+/** Cleans up the targets of a source that was deleted itself or with its bucket. */
 export async function onDeletion(work: Work): Promise<void> {
-  const { objects } = work.service.host;
-  const found = await objects.find(work.actor, collectionPlace(objects, work.route.source));
-  // It may have been created again in the same request.
+  const found = await findCollection(work, work.route.source);
+  // The same request may have recreated the source.
   if (found === undefined) await cleanUpTargets(work);
 }
 
-/** Whether the request has changed records too, sooner or later: what was reviewed is not what is there. */
+/** Returns whether the request also changes records, before or after the status: a review does not cover those. */
 function hasEdits({ route }: Work, { unit }: EventScope): boolean {
   const parent = placeUri(route.source);
   return unit.events.current.some(
@@ -84,27 +89,33 @@ function hasEdits({ route }: Work, { unit }: EventScope): boolean {
   );
 }
 
-/** The status before the change: where an earlier change of the same request has led, not where it asked to go. */
-function presentStatus(work: Work, before: JsonObject): string | undefined {
+/**
+ * Returns the status before the change: the result of earlier changes in the same request, not their requested status.
+ */
+function currentStatus(work: Work, before: JsonObject): string | undefined {
   const written = writtenStatus(work);
   if (written.isKnown) return written.status;
   const status = getKey(before, 'status');
   return typeof status === 'string' ? status : undefined;
 }
 
-/** @throws ServiceError invalidPostedData, forbidden */
+/**
+ * Returns the step for the requested status.
+ *
+ * @throws ServiceError invalidPostedData, forbidden
+ */
 async function decideStep(
   work: Work,
   { change: { caller, old } }: SourceEvent,
   from: string | undefined,
   after: JsonObject,
 ): Promise<Step> {
-  const { service, actor, route, options } = work;
+  const { route, options } = work;
   const { editors, reviewers } = groupUris(route.source, options);
   const principals = await caller.allPrincipals();
-  const stored = await service.host.objects.find(actor, collectionPlace(service.host.objects, route.source));
-  // As it was before the request, and as earlier changes of the request have left it.
-  const requesters = [valueOf(old), valueOf(stored)].map((each) => getKey(each, 'last_review_request_by'));
+  const stored = await findCollection(work, route.source);
+  // Before the request, and after earlier changes of the same request.
+  const requesters = [old, stored].map((each) => getKey(attributesOf(each), 'last_review_request_by'));
   const decision = decide({
     from,
     to: getKey(after, 'status'),
@@ -121,7 +132,7 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
   const { route } = work;
   const { change } = source;
   const { caller } = change;
-  const attributes = valueOf(change.new);
+  const attributes = attributesOf(change.new);
   const announce = async (name: ReviewEvent): Promise<void> => {
     if (!work.actor.unit.events.wantsNamed(name)) return;
     const difference = await compareRecords(work, route.source, route.destination);
@@ -152,11 +163,10 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
 }
 
 async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promise<void> {
-  const { service, actor, route } = work;
-  const source = await service.host.objects.find(actor, collectionPlace(service.host.objects, route.source));
+  const source = await findCollection(work, work.route.source);
   for (const target of targets) {
     await ensureTarget(work, target);
-    await publishRecords(work, route.source, target);
+    await publishRecords(work, work.route.source, target);
     await signTarget(work, target, source?.attributes ?? {});
   }
 }
@@ -168,14 +178,4 @@ async function rollBack(work: Work): Promise<void> {
   await ensureTarget(work, preview);
   await restoreRecords(work, destination, preview);
   await signTarget(work, preview);
-}
-
-function valueOf(entry: Change['new'] | undefined): JsonObject {
-  return entry === undefined || isTombstone(entry) ? {} : entryValue(entry);
-}
-
-/** Something to compare attributes by. */
-function textOf(attributes: JsonObject, field: string): string | undefined {
-  const value = getKey(attributes, field);
-  return value === undefined ? undefined : formatJson(value);
 }

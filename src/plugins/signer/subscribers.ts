@@ -1,4 +1,4 @@
-// Who hears of which changes: clients edit sources, ask for reviews and signatures, and try what they must not.
+// Event subscribers of the plugin: they start the workflow for changes to sources and refuse forbidden changes.
 import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/kind.ts';
@@ -11,10 +11,10 @@ import {
   readCollections,
 } from './guards.ts';
 import { parseCollectionUri, targetsOf, type CollectionId } from './routes.ts';
-import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
+import { findCollection, pluginCaller, workOn, type SignerService } from './service.ts';
 import { onDeletion, onEdit, onSourceChange } from './review-workflow.ts';
 
-/** The subscribers of the plugin; all of them work inside the transaction. */
+/** Returns the subscribers of the plugin. All of them run inside the transaction. */
 export function signerSubscribers(service: SignerService): readonly Subscriber[] {
   const on = 'ResourceChanged';
   return [
@@ -42,12 +42,12 @@ export function signerSubscribers(service: SignerService): readonly Subscriber[]
   ];
 }
 
-/** What others have done; the plugin knows what it does itself. */
+/** Returns the changes that the plugin did not make itself. */
 function changesByOthers({ changes }: ChangeEvent): readonly Change[] {
   return changes.filter(({ caller }) => caller !== pluginCaller);
 }
 
-/** All records of an event are of one collection. */
+/** Handles changes of records. All records of an event belong to one collection. */
 async function onRecords(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const last = changes.at(-1);
@@ -72,7 +72,7 @@ async function onCollections(service: SignerService, event: ChangeEvent, eventSc
   }
 }
 
-/** With a bucket everything in it is gone, without any event of its own. */
+/** Handles deletions of buckets. Objects deleted with their bucket have no events of their own. */
 async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const scope = { unit, request: event.request };
   for (const { ids } of changesByOthers(event)) {
@@ -84,7 +84,7 @@ async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: E
       const { destination, preview } = resource;
       const collections = new Set(named === undefined ? [] : [named]);
       if (named === undefined) {
-        // What the sources were shows in where they led to.
+        // The sources are deleted already. The collections in the targets show which existed.
         for (const place of [destination, preview]) {
           if (place === undefined) continue;
           for await (const collection of readCollections(scope, place.bucket)) collections.add(collection);
@@ -103,14 +103,14 @@ async function onSourceGone(
   const route = service.routes.from(source);
   if (route === undefined) return;
   const work = workOn(service, scope, route);
-  // Collections that were never signed are somebody else's.
+  // A collection without a signature was never a target.
   for (const target of targetsOf(route)) {
-    const found = await service.host.objects.find(work.actor, collectionPlace(service.host.objects, target));
+    const found = await findCollection(work, target);
     if (found !== undefined && Object.hasOwn(found.attributes, 'signature')) return onDeletion(work);
   }
 }
 
-/** All groups of an event are of one bucket. */
+/** Handles deletions of groups. All groups of an event belong to one bucket. */
 async function onGroups(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const bucket = changes[0]?.ids['bucket_id'];
