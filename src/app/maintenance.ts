@@ -4,7 +4,7 @@ import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
 import { Retry } from '../engine/retry.ts';
 import { UnitOfWork, type Writer } from '../engine/unit-of-work.ts';
-import { uncountCollection } from '../plugins/quotas/recount.ts';
+import { subtractCollection } from '../plugins/quotas/rebuild.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
@@ -134,7 +134,7 @@ export async function deleteCollection(
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
-      if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
+      if (settings.get('includes').includes('quotas')) await subtractCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
       // Both were found.

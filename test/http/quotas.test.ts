@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, type PluginHost } from '../../src/http/plugin.ts';
-import { recountBucket, isWrong } from '../../src/plugins/quotas/recount.ts';
+import { checkBucket, isOutdated } from '../../src/plugins/quotas/rebuild.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 import { describeScenarios } from './scenarios.ts';
@@ -210,7 +210,7 @@ const spy = definePlugin({
 
 /** What the counters of a bucket say, compared with what there is. */
 async function findWrongCounters(bucket: string): Promise<readonly unknown[]> {
-  return (await recountBucket(host!.stores.storage.reader, bucket)).filter(isWrong);
+  return (await checkBucket(host!.stores.storage.reader, bucket)).filter(isOutdated);
 }
 
 forEachBackend((backend) => {

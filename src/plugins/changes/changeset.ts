@@ -17,9 +17,9 @@ import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { expansionOfAnswer } from '../../http/request-memory.ts';
-import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
-import { monitor } from './monitor-list.ts';
-import { newestOf } from './monitored.ts';
+import { cacheHeadersFor, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './caching.ts';
+import { monitorCollection } from './monitor-list.ts';
+import { newestTimestamp } from './monitored-collections.ts';
 import type { ChangesService } from './service.ts';
 
 /** How often the collection may change under a reader before it is told to come again. */
@@ -67,7 +67,7 @@ function describe(): OperationDescription {
 async function readChangeset(service: ChangesService, context: Context): Promise<ServiceResponse> {
   const { host, values, redirects } = service;
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
-  const isMonitor = bucket === monitor.bucket && collection === monitor.collection;
+  const isMonitor = bucket === monitorCollection.bucket && collection === monitorCollection.collection;
   const place = { kind: 'collection', ids: context.ids };
   if (!isMonitor) {
     await host.objects.requireAllowed(context, place, 'read');
@@ -89,13 +89,13 @@ async function readChangeset(service: ChangesService, context: Context): Promise
     return redirect(context, query, redirects);
   }
   const limit = readLimit(service, context);
-  const caching = cachingOf(host.settings, { bucket, collection }, true, context.now);
+  const caching = cacheHeadersFor(host.settings, { bucket, collection }, true, context.now);
   return isMonitor
     ? monitorChangeset(service, context, { since, limit, caching })
     : collectionChangeset(service, context, { since, limit, caching });
 }
 
-interface Asked {
+interface ChangesetQuery {
   readonly since: number | undefined;
   readonly limit: number;
   readonly caching: ServiceResponse['headers'];
@@ -112,10 +112,10 @@ function readLimit({ host }: ChangesService, context: Context): number {
 async function monitorChangeset(
   { findEntries }: ChangesService,
   context: Context,
-  { since = 0, limit, caching }: Asked,
+  { since = 0, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
   const all = await findEntries(context.unit.reader);
-  const timestamp = newestOf(all) ?? context.now;
+  const timestamp = newestTimestamp(all) ?? context.now;
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
   const changes = all
     .filter((entry) => entry.last_modified > since)
@@ -126,7 +126,7 @@ async function monitorChangeset(
   return {
     status: 200,
     headers: { 'Last-Modified': formatHttpDate(timestamp), ...caching },
-    body: formatJson({ metadata: { bucket: monitor.bucket }, timestamp, changes }),
+    body: formatJson({ metadata: { bucket: monitorCollection.bucket }, timestamp, changes }),
   };
 }
 
@@ -137,7 +137,7 @@ async function monitorChangeset(
 async function collectionChangeset(
   { host }: ChangesService,
   context: Context,
-  { since, limit, caching }: Asked,
+  { since, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
   const { storage } = context.unit.reader;
   const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
@@ -171,8 +171,8 @@ async function collectionChangeset(
 }
 
 /**
- * Returns a list without pages. It is read again with twice the room while it does not fit, so that memory is reserved for
- * large ones alone.
+ * Returns a list without pages. It is read again with twice the room while it does not fit, so that memory is reserved
+ * for large ones alone.
  *
  * @throws ServiceError requestTooLarge, overloaded
  */

@@ -3,7 +3,7 @@
 import { definePlugin } from '../../http/plugin.ts';
 import { broadcastsEndpoint } from './broadcasts.ts';
 import { changesetEndpoint } from './changeset.ts';
-import { createMonitor } from './monitored.ts';
+import { createMonitor } from './monitored-collections.ts';
 import { monitorListEndpoint } from './monitor-list.ts';
 import type { ChangesService } from './service.ts';
 import { changesFamilies, changesSettings } from './settings.ts';

@@ -1,5 +1,5 @@
-// `GET /buckets/monitor/collections/changes/records`: one entry for each monitored collection, with the timestamp of its
-// records. Public, and not stored: clients poll it instead of every collection.
+// `GET /buckets/monitor/collections/changes/records`: one entry for each monitored collection, with the timestamp of
+// its records. Public, and not stored: clients poll it instead of every collection.
 import { invalidParameters } from '../../core/errors.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
@@ -21,8 +21,8 @@ import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preco
 import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { warningHeader } from '../../engine/warnings.ts';
-import { cachingOf, parameter, redirectWhenTooOld, withoutQuotes } from './expected.ts';
-import { newestOf } from './monitored.ts';
+import { cacheHeadersFor, parameter, redirectWhenTooOld, withoutQuotes } from './caching.ts';
+import { newestTimestamp } from './monitored-collections.ts';
 import type { ChangesService } from './service.ts';
 
 const byId: SortKey = { field: idField, direction: 'ascending' };
@@ -32,7 +32,7 @@ const traits: ListTraits = {
   tieBreakers: [{ field: lastModifiedField, direction: 'descending' }, byId],
 };
 
-export const monitor = { bucket: 'monitor', collection: 'changes' };
+export const monitorCollection = { bucket: 'monitor', collection: 'changes' };
 
 export function monitorListEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => listChanges(service, context);
@@ -111,7 +111,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   const parameters = readParameters(context, 'list');
   if (context.issues.length > 0) throw invalidParameters(context.issues);
   const expected = parameter(context, '_expected');
-  const caching = cachingOf(host.settings, monitor, expected !== undefined, context.now);
+  const caching = cacheHeadersFor(host.settings, monitorCollection, expected !== undefined, context.now);
   const { since } = parameters;
   const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
   if (tooOld !== undefined) return tooOld;
@@ -121,7 +121,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
 
   const query = readQuery(parameters, context, host.engine, traits);
   const entries = await findEntries(context.unit.reader);
-  const timestamp = newestOf(entries) ?? context.now;
+  const timestamp = newestTimestamp(entries) ?? context.now;
   const headers = timestampHeaders(timestamp, caching);
   // Existing clients read the body whatever the status.
   if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };

@@ -2,8 +2,8 @@
 import type { PluginHost } from '../../http/plugin.ts';
 import type { Reader } from '../../engine/unit-of-work.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
-import type { RedirectOptions } from './expected.ts';
-import type { MonitoredEntry } from './monitored.ts';
+import type { RedirectOptions } from './caching.ts';
+import type { MonitoredEntry } from './monitored-collections.ts';
 import type { changesSettings } from './settings.ts';
 
 export interface ChangesService {

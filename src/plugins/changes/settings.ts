@@ -6,18 +6,18 @@ import type { SettingsFamily } from '../../settings/families.ts';
 const section = 'Monitored changes';
 
 /** Addresses; deployments write those of buckets with a slash at the end, which is left out. */
-function addresses(form: string): Reader<readonly string[]> {
-  return renamedList((address) => ({ names: [address.replace(/(?<=.)\/$/, '')] }), form);
+function uriList(form: string): Reader<readonly string[]> {
+  return renamedList((uriForm) => ({ names: [uriForm.replace(/(?<=.)\/$/, '')] }), form);
 }
 
 export const changesSettings = {
   'changes.resources': setting(
-    addresses('addresses such as /buckets/main or /buckets/main/collections/articles'),
+    uriList('addresses such as /buckets/main or /buckets/main/collections/articles'),
     'Buckets and collections whose changes are monitored.',
     { default: [], section },
   ),
   'changes.excluded_collections': setting(
-    addresses('addresses of collections'),
+    uriList('addresses of collections'),
     'Collections that are left out, although their bucket is monitored.',
     { default: [], section },
   ),

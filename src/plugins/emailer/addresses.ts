@@ -9,7 +9,7 @@ const domain = /^[\p{L}\p{M}\p{N}.-]{1,253}$/u;
  * `Zoe <zoe@example.org>`; a name in quotes may have more characters in it. No two repetitions can take the same
  * characters, so that long texts take no longer.
  */
-const named = /^(?:([^<>@,;:"\\()[\]\p{Cc}\p{Zl}\p{Zp}]*)|"([^"\\\p{Cc}\p{Zl}\p{Zp}]*)" *)<([^<>]*)>$/u;
+const namedMailbox = /^(?:([^<>@,;:"\\()[\]\p{Cc}\p{Zl}\p{Zp}]*)|"([^"\\\p{Cc}\p{Zl}\p{Zp}]*)" *)<([^<>]*)>$/u;
 
 const maxNameChars = 200;
 
@@ -25,7 +25,7 @@ export function isAddress(text: string): boolean {
 export function isMailbox(text: string): boolean {
   if (isAddress(text)) return true;
   if (text.length > maxNameChars + 320) return false;
-  const [, plain, quoted, address = ''] = named.exec(text) ?? [];
+  const [, plain, quoted, address = ''] = namedMailbox.exec(text) ?? [];
   return (plain ?? quoted ?? '').length <= maxNameChars && isAddress(address);
 }
 

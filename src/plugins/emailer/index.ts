@@ -1,9 +1,9 @@
 // Mails about changes: buckets and collections say in an attribute who is told of which changes below them. See
 // docs/guides/emailer.md.
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { checkHooks } from './guard.ts';
+import { validateHooks } from './hook-validation.ts';
 import { Notifier } from './notifier.ts';
-import { changeEvent, occasionOf } from './occasion.ts';
+import { changeEvent, mailEventOf } from './mail-event.ts';
 import { emailerSettings } from './settings.ts';
 
 export const emailer = definePlugin({
@@ -35,7 +35,7 @@ export const emailer = definePlugin({
           on: 'ResourceChanged',
           kinds: ['bucket', 'collection'],
           actions: ['create', 'update'],
-          handle: (event, scope) => checkHooks(event, scope, { objects, limits }),
+          handle: (event, scope) => validateHooks(event, scope, { objects, limits }),
         },
         {
           name: 'emailer',
@@ -44,7 +44,7 @@ export const emailer = definePlugin({
           handle: ({ timestamp, changes, request }) =>
             notifier.notify({ event: changeEvent, timestamp, changes, request }),
         },
-        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(occasionOf(event)) },
+        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(mailEventOf(event)) },
       ],
       stop: () => notifier.close(settings.get('mail.timeout_seconds') * 1000),
     };

@@ -1,5 +1,5 @@
-// From an event to mails: finds the hooks that apply to it, fills their templates, and sends. All of it in the background,
-// after the commit, from committed state.
+// From an event to mails: finds the hooks that apply to it, fills their templates, and sends. All of it in the
+// background, after the commit, from committed state.
 import { getKey } from '../../base/json.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
@@ -7,9 +7,9 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
 import type { Change } from '../../engine/kind.ts';
 import { addressOf, isAddress } from './addresses.ts';
-import { Background } from './background.ts';
+import { BackgroundQueue } from './background-queue.ts';
 import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';
-import { matchesAll, placeholdersOf, type Occasion } from './occasion.ts';
+import { matchesAll, placeholdersOf, type MailEvent } from './mail-event.ts';
 import { fillTemplate, type Placeholders } from './template.ts';
 
 export interface NotifierOptions {
@@ -27,20 +27,28 @@ const atOnce = 2;
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #events: Background;
-  readonly #mails: Background;
+  readonly #events: BackgroundQueue;
+  readonly #mails: BackgroundQueue;
 
   constructor(options: NotifierOptions) {
     this.#options = options;
     const { logger, maxWaiting: waiting } = options;
-    this.#events = new Background({ atOnce, waiting, logger, failure: 'Mails about a change could not be written' });
-    this.#mails = new Background({ atOnce, waiting, logger, failure: 'A mail about a change could not be sent' });
+    this.#events = new BackgroundQueue({
+      atOnce,
+      waiting,
+      logger,
+      failure: 'Mails about a change could not be written',
+    });
+    this.#mails = new BackgroundQueue({ atOnce, waiting, logger, failure: 'A mail about a change could not be sent' });
   }
 
   /** Sends what the hooks say, later. Never throws. */
-  notify(occasion: Occasion): void {
-    if (!this.#events.add(() => this.#tell(occasion))) {
-      this.#options.logger.error({ event: occasion.event }, 'Mails about a change were dropped: too many wait already');
+  notify(mailEvent: MailEvent): void {
+    if (!this.#events.add(() => this.#tell(mailEvent))) {
+      this.#options.logger.error(
+        { event: mailEvent.event },
+        'Mails about a change were dropped: too many wait already',
+      );
     }
   }
 
@@ -50,26 +58,26 @@ export class Notifier {
     if (dropped > 0) this.#options.logger.error({ dropped }, 'Mails about changes were dropped: the service stops');
   }
 
-  async #tell(occasion: Occasion): Promise<void> {
+  async #tell(mailEvent: MailEvent): Promise<void> {
     const { logger } = this.#options;
     let dropped = 0;
     // An event is about the objects of one list, mostly.
     const known = new Map<string, Promise<readonly Hook[]>>();
     const groups = new Map<string, Promise<readonly string[]>>();
-    for (const change of occasion.changes) {
+    for (const change of mailEvent.changes) {
       const list = change.kind === 'collection' ? change.uri : change.list.parent;
       let hooks = known.get(list);
       if (hooks === undefined) {
         hooks = this.#findHooks(change);
         known.set(list, hooks);
       }
-      const meant = (await hooks).filter(({ filters }) => matchesAll(filters, occasion, change));
-      if (meant.length === 0) continue;
-      const placeholders = placeholdersOf(occasion, change, this.#options);
-      for (const hook of meant) {
+      const matching = (await hooks).filter(({ filters }) => matchesAll(filters, mailEvent, change));
+      if (matching.length === 0) continue;
+      const placeholders = placeholdersOf(mailEvent, change, this.#options);
+      for (const hook of matching) {
         const to = await this.#findAddresses(hook, change.ids['bucket_id']!, groups);
         if (to.length === 0) continue;
-        if (!this.#mails.add(() => this.#options.mailer.send(write(hook, to, placeholders)))) dropped++;
+        if (!this.#mails.add(() => this.#options.mailer.send(composeMail(hook, to, placeholders)))) dropped++;
       }
     }
     if (dropped > 0) logger.error({ dropped }, 'Mails about a change were dropped: too many wait already');
@@ -138,7 +146,11 @@ function ownState({ kind, old, new: entry }: Change, wanted: string): StoredObje
   return isTombstone(entry) ? old : entry;
 }
 
-function write({ subject, template, sender }: Hook, to: readonly string[], placeholders: Placeholders): MailMessage {
+function composeMail(
+  { subject, template, sender }: Hook,
+  to: readonly string[],
+  placeholders: Placeholders,
+): MailMessage {
   return {
     to,
     subject: fillTemplate(subject, placeholders).slice(0, maxSubjectChars),

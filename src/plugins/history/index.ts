@@ -5,7 +5,7 @@ import { definePlugin } from '../../http/plugin.ts';
 import { setting } from '../../settings/definition.ts';
 import { integer, list } from '../../settings/readers.ts';
 import { historyKind } from './kind.ts';
-import { idsByKind, objectUris, recordedKinds } from './places.ts';
+import { idsByKind, objectUris, recordedKinds } from './object-uris.ts';
 import { recordChanges, type RecorderOptions } from './recorder.ts';
 import { snapshotEndpoint } from './snapshot-endpoint.ts';
 
@@ -45,18 +45,18 @@ export const history = definePlugin({
     const values = given.read(settings);
     const userIds = values['history.auto_trim_user_ids'];
     const maxCount = values['history.auto_trim_max_count'];
-    const places = values['history.exclude_resources'];
+    const excludedUris = values['history.exclude_resources'];
     const options: RecorderOptions = {
       clock,
-      excludedPlaces: new Set(places),
-      excludedUsers: new Set(values['history.exclude_user_ids']),
+      excludedUris: new Set(excludedUris),
+      excludedUserIds: new Set(values['history.exclude_user_ids']),
       explicitPermissions: given.get('explicit_permissions'),
       trim: { maxCount, threshold: values['history.auto_trim_threshold'], userIds: new Set(userIds) },
     };
     const shown: Record<string, JsonValue> = {
       ...(maxCount > 0 ? { auto_trim_max_count: maxCount } : {}),
       ...(userIds.length > 0 ? { auto_trim_user_ids: userIds } : {}),
-      ...(places.length > 0 ? { excluded_resources: places.map(idsByKind) } : {}),
+      ...(excludedUris.length > 0 ? { excluded_resources: excludedUris.map(idsByKind) } : {}),
     };
     return {
       kinds: [historyKind],
@@ -65,7 +65,7 @@ export const history = definePlugin({
         history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
       },
       start() {
-        const wrong = places.find((uri) => objects.findByUri(uri) === undefined);
+        const wrong = excludedUris.find((uri) => objects.findByUri(uri) === undefined);
         if (wrong !== undefined) throw new Error(`history.exclude_resources: no object can have the URI ${wrong}.`);
       },
       subscribers: [

@@ -8,16 +8,16 @@ import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Change } from '../../engine/kind.ts';
 import type { UnitOfWork, Writer } from '../../engine/unit-of-work.ts';
-import { formatHistoryEntry } from './entry.ts';
-import { bucketUri, liesIn } from './places.ts';
+import { formatHistoryEntry } from './history-entry.ts';
+import { bucketUri, isWithin } from './object-uris.ts';
 import { trimHistory, type TrimOptions } from './trim.ts';
 
 /** What is recorded at all. */
 export interface RecordedScope {
   /** URIs of objects that have no history, nor has anything in them. */
-  readonly excludedPlaces: ReadonlySet<string>;
+  readonly excludedUris: ReadonlySet<string>;
   /** Those whose changes are not recorded. */
-  readonly excludedUsers: ReadonlySet<string>;
+  readonly excludedUserIds: ReadonlySet<string>;
 }
 
 export interface RecorderOptions extends RecordedScope {
@@ -61,10 +61,10 @@ export function changesToRecord(
   return byBucket;
 }
 
-function isRecorded({ excludedPlaces, excludedUsers }: RecordedScope, change: Change): boolean {
+function isRecorded({ excludedUris, excludedUserIds }: RecordedScope, change: Change): boolean {
   const { userId } = change.caller;
-  if (userId !== undefined && excludedUsers.has(userId)) return false;
-  return !liesIn(change, excludedPlaces);
+  if (userId !== undefined && excludedUserIds.has(userId)) return false;
+  return !isWithin(change, excludedUris);
 }
 
 async function recordInBucket(
@@ -94,7 +94,8 @@ async function recordInBucket(
 }
 
 /**
- * Who may read the entry about a change: whoever may read or write the bucket, the collection or the object at this moment.
+ * Who may read the entry about a change: whoever may read or write the bucket, the collection or the object at this
+ * moment.
  */
 async function findReaders(
   changes: readonly Change[],

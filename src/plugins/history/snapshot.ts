@@ -1,9 +1,9 @@
-// The records of a collection as they were at an instant: what has not changed since is there still, and what has is among
-// the past changes. Everything is read by queries, a page at a time.
+// The records of a collection as they were at an instant: what has not changed since is there still, and what has is
+// among the past changes. Everything is read by queries, a page at a time.
 import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { walk } from '../../engine/walk.ts';
-import type { PastChange, PastChanges } from './past-changes.ts';
+import type { LoggedChange, ChangeLog } from './change-log.ts';
 import { where } from './where.ts';
 
 /** Where to look. */
@@ -11,8 +11,8 @@ export interface SnapshotSource {
   readonly storage: StorageReader;
   readonly records: ListKey;
   /** Whether the collection is there. */
-  readonly isThere: boolean;
-  readonly changes: PastChanges;
+  readonly exists: boolean;
+  readonly changes: ChangeLog;
   /** Bytes of all records together, beyond which there is no answer. */
   readonly maxBytes: number;
   /** Reserves memory for the bytes found so far, now and then. */
@@ -20,7 +20,7 @@ export interface SnapshotSource {
 }
 
 /** A record as it was. */
-interface PastRecord {
+interface SnapshotRecord {
   readonly lastModified: number;
   readonly text: string;
 }
@@ -39,9 +39,9 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, isThere, changes } = source;
-  if (!isThere && !(await changes.has({}))) return undefined;
-  const found = new Collected(source);
+  const { storage, records, exists, changes } = source;
+  if (!exists && !(await changes.has({}))) return undefined;
+  const found = new RecordCollector(source);
   // First those that have not changed: whatever changes from here on is found among the changed ones.
   const unchanged = new Set<string>();
   for await (const entries of walk(storage, records, { filters: [where('last_modified', 'max', at)] })) {
@@ -50,11 +50,11 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
     }
   }
-  const { before: after, isLater, deleted } = await findLosses(changes, at);
-  const mayBeAny = isLater || !isThere;
-  const wanted = mayBeAny ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
+  const { before: after, isLater, deleted } = await findDeletions(changes, at);
+  const isUnknown = isLater || !exists;
+  const wanted = isUnknown ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
   for (const id of unchanged) wanted?.delete(id);
-  if (wanted?.size !== 0) await addPast(changes, at, { wanted, unchanged, after }, found);
+  if (wanted?.size !== 0) await addChanged(changes, at, { wanted, unchanged, after }, found);
   return found.newestFirst();
 }
 
@@ -62,8 +62,8 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
 const reservedAtOnce = 1_048_576;
 
 /** The records found so far. */
-class Collected {
-  readonly #records: PastRecord[] = [];
+class RecordCollector {
+  readonly #records: SnapshotRecord[] = [];
   readonly #limits: Pick<SnapshotSource, 'maxBytes' | 'reserve'>;
   #bytes = 0;
   #reserved = 0;
@@ -72,7 +72,7 @@ class Collected {
     this.#limits = limits;
   }
 
-  add(record: PastRecord): void {
+  add(record: SnapshotRecord): void {
     this.#bytes += Buffer.byteLength(record.text);
     if (this.#bytes > this.#limits.maxBytes) throw new SnapshotTooLarge();
     if (this.#bytes > this.#reserved + reservedAtOnce) {
@@ -88,16 +88,16 @@ class Collected {
 }
 
 /** What deletions mean for the instant. */
-interface Losses {
+interface Deletions {
   /** The last deletion of the collection before the instant; nothing older counts. */
-  readonly before: PastChange | undefined;
+  readonly before: LoggedChange | undefined;
   /** Whether the collection was deleted since; with it go its records, silently, so that any may have been lost. */
   readonly isLater: boolean;
   /** Records deleted one by one since. Tombstones would tell, but may have been forgotten. */
   readonly deleted: ReadonlySet<string>;
 }
 
-async function findLosses(changes: PastChanges, at: number): Promise<Losses> {
+async function findDeletions(changes: ChangeLog, at: number): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
   for await (const change of changes.newestFirst({ isDeletion: true })) {
@@ -111,10 +111,10 @@ async function findLosses(changes: PastChanges, at: number): Promise<Losses> {
 }
 
 /**
- * Whether a deletion of the collection was before the instant. Lists have clocks of their own, which may be a little ahead
- * of the time: a record that was written before the deletion was before it, whatever its timestamp.
+ * Whether a deletion of the collection was before the instant. Lists have clocks of their own, which may be a little
+ * ahead of the time: a record that was written before the deletion was before it, whatever its timestamp.
  */
-async function isBefore(changes: PastChanges, deletion: PastChange, at: number): Promise<boolean> {
+async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number): Promise<boolean> {
   if (deletion.lastModified > at) return false;
   return !(await changes.has({ kind: 'record', from: at, before: deletion }));
 }
@@ -133,15 +133,15 @@ interface Wanted {
   /** Ids that are found already. */
   readonly unchanged: ReadonlySet<string>;
   /** The change after which to look. */
-  readonly after: PastChange | undefined;
+  readonly after: LoggedChange | undefined;
 }
 
 /** Adds changed records as they were after their last change up to the instant, unless that was a deletion. */
-async function addPast(
-  changes: PastChanges,
+async function addChanged(
+  changes: ChangeLog,
   at: number,
   { wanted, unchanged, after }: Wanted,
-  found: Collected,
+  found: RecordCollector,
 ): Promise<void> {
   const recordIds = wanted !== undefined && wanted.size <= maxSearchedIds ? [...wanted] : undefined;
   const seen = new Set<string>();

@@ -1,5 +1,5 @@
-// Keeps a history from growing without end, where the settings ask for it: old entries go without a trace while new ones
-// are written.
+// Keeps a history from growing without end, where the settings ask for it: old entries go without a trace while new
+// ones are written.
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Change } from '../../engine/kind.ts';
@@ -39,10 +39,10 @@ export async function trimHistory(
 }
 
 function filtersFor({ kind, caller }: Change, { userIds }: TrimOptions): readonly Filter[] | undefined {
-  const ofKind = where('resource_name', 'eq', kind);
-  if (userIds.size === 0) return [ofKind];
+  const kindFilter = where('resource_name', 'eq', kind);
+  if (userIds.size === 0) return [kindFilter];
   const { userId } = caller;
-  return userId !== undefined && userIds.has(userId) ? [ofKind, where('user_id', 'eq', userId)] : undefined;
+  return userId !== undefined && userIds.has(userId) ? [kindFilter, where('user_id', 'eq', userId)] : undefined;
 }
 
 async function trimSelected(
@@ -59,9 +59,9 @@ async function trimSelected(
   const excess = count - maxCount;
   let seen = 0;
   for await (const entries of walk(storage, list, { filters }, oldestFirst)) {
-    const doomed = entries.slice(0, excess - seen);
-    seen += doomed.length;
-    await permission.deleteObjectPermissions(doomed.map(({ id }) => `${kind.listUri(ids)}/${id}`));
+    const surplus = entries.slice(0, excess - seen);
+    seen += surplus.length;
+    await permission.deleteObjectPermissions(surplus.map(({ id }) => `${kind.listUri(ids)}/${id}`));
     if (seen >= excess) break;
   }
   await storage.trimObjects(list, { filters }, maxCount);

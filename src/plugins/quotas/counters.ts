@@ -3,14 +3,14 @@ import { formatJson, getKey } from '../../base/json.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 
 /** What a bucket or a collection holds; of a collection the first number is always 0. */
-export interface Amounts {
+export interface Usage {
   readonly collections: number;
   readonly records: number;
   /** Of everything, attributes of the bucket or collection itself included. */
   readonly size: number;
 }
 
-export const nothing: Amounts = { collections: 0, records: 0, size: 0 };
+export const noUsage: Usage = { collections: 0, records: 0, size: 0 };
 
 export const bucketCounter = 'bucket_info';
 export const collectionCounter = 'collection_info';
@@ -24,22 +24,22 @@ export function counterList(uri: string): ListKey {
 }
 
 /**
- * A list that holds nothing and is locked before the counters of a bucket. Units of work wait for lists in the order of
+ * A list that holds noUsage and is locked before the counters of a bucket. Units of work wait for lists in the order of
  * their parents; that of the bucket's own counter comes early, so they would get in each other's way there.
  */
-export function counterGate(bucketUri: string): ListKey {
+export function counterLock(bucketUri: string): ListKey {
   return { kind: counterKind, parent: `${bucketUri}/quota` };
 }
 
-/** Amounts as text of a counter. */
-export function formatAmounts(id: string, { collections, records, size }: Amounts): string {
+/** Usage as text of a counter. */
+export function formatUsage(id: string, { collections, records, size }: Usage): string {
   const counted = { record_count: records, storage_size: size };
   return formatJson(id === bucketCounter ? { collection_count: collections, ...counted } : counted);
 }
 
-/** Amounts of a counter; nothing has been counted where there is none. */
-export function parseAmounts(counter: StoredObject | undefined): Amounts {
-  if (counter === undefined) return nothing;
+/** Usage of a counter; noUsage has been counted where there is none. */
+export function parseUsage(counter: StoredObject | undefined): Usage {
+  if (counter === undefined) return noUsage;
   const read = (name: string): number => {
     const value = getKey(counter.attributes, name);
     return typeof value === 'number' ? value : 0;
@@ -47,11 +47,11 @@ export function parseAmounts(counter: StoredObject | undefined): Amounts {
   return { collections: read('collection_count'), records: read('record_count'), size: read('storage_size') };
 }
 
-export function add(a: Amounts, b: Partial<Amounts>): Amounts {
+export function add(a: Usage, b: Partial<Usage>): Usage {
   const { collections = 0, records = 0, size = 0 } = b;
   return { collections: a.collections + collections, records: a.records + records, size: a.size + size };
 }
 
-export function subtract(a: Amounts, b: Amounts): Amounts {
+export function subtract(a: Usage, b: Usage): Usage {
   return { collections: a.collections - b.collections, records: a.records - b.records, size: a.size - b.size };
 }

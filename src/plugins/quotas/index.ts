@@ -1,6 +1,6 @@
 // Quotas: how much buckets and collections may hold. What they hold is counted in the transaction of every change.
 import { definePlugin } from '../../http/plugin.ts';
-import { QuotaKeeper } from './keeper.ts';
+import { QuotaEnforcement } from './enforcement.ts';
 import { quotaFamilies, QuotaLimits, quotaSettings } from './limits.ts';
 
 export const quotas = definePlugin({
@@ -12,7 +12,7 @@ export const quotas = definePlugin({
     if (!abilities.rollback) {
       throw new Error(`quotas need a storage that can undo what exceeds them, and ${name} cannot.`);
     }
-    const keeper = new QuotaKeeper(new QuotaLimits(settings));
+    const enforcement = new QuotaEnforcement(new QuotaLimits(settings));
     return {
       capabilities: {
         quotas: { description: 'What buckets and collections hold is limited.', url: documentationUrl('quotas') },
@@ -22,13 +22,13 @@ export const quotas = definePlugin({
           name: 'quotas',
           on: 'ResourceDeleting',
           kinds: ['collection'],
-          handle: (deletion, unit) => keeper.rememberCollection(deletion, unit),
+          handle: (deletion, unit) => enforcement.saveDeletedUsage(deletion, unit),
         },
         {
           name: 'quotas',
           on: 'RequestChanged',
           kinds: ['bucket', 'group', 'collection', 'record'],
-          handle: (changes, { unit }) => keeper.count(changes, unit),
+          handle: (changes, { unit }) => enforcement.count(changes, unit),
         },
       ],
     };

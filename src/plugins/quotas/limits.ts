@@ -1,5 +1,5 @@
-// The limits that the settings put on buckets and collections. The most particular name wins; ids come from requests, so
-// what was found is kept for a while.
+// The limits that the settings put on buckets and collections. The most particular name wins; ids come from requests,
+// so what was found is kept for a while.
 import { LRUCache } from 'lru-cache';
 import { setting } from '../../settings/definition.ts';
 import { family, type SettingsFamily } from '../../settings/families.ts';
@@ -53,11 +53,11 @@ export const quotaFamilies: readonly SettingsFamily[] = [
 ];
 
 /** Buckets and collections whose limits are remembered. */
-const maxRemembered = 1000;
+const maxCached = 1000;
 
 export class QuotaLimits {
   readonly #settings: Settings;
-  readonly #known = new LRUCache<string, Limits>({ max: maxRemembered });
+  readonly #known = new LRUCache<string, Limits>({ max: maxCached });
 
   constructor(settings: Settings) {
     this.#settings = settings;

@@ -5,7 +5,7 @@ const ascii = /^[ -~]*$/;
 /** What stands for any other character in ASCII: `\u00e9`. */
 const escapeLength = 6;
 
-/** Characters of the whole object as compact JSON, everything but printable ASCII escaped; nothing for tombstones. */
+/** Characters of the whole object as compact JSON, everything but printable ASCII escaped; noUsage for tombstones. */
 export function sizeOf(entry: StoredEntry | undefined): number {
   if (entry === undefined || isTombstone(entry)) return 0;
   const text = formatEntry(entry);

@@ -106,7 +106,7 @@ describe('Saving hooks', () => {
     await owner.request('PUT', '/v1/buckets/food/groups/open', {
       body: { permissions: { read: ['system.Authenticated'] } },
     });
-    await owner.request('PUT', collection, { body: { permissions: { write: ['system.Authenticated'] } } });
+    await owner.request('PUT', collection, { body: { permissions: { composeMail: ['system.Authenticated'] } } });
     const guest = service.asUser('guest');
     const hooks = (group: string): object[] => [
       { ...fine, resource_name: 'record', recipients: [`/buckets/food/groups/${group}`] },

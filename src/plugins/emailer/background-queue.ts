@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { TaskLimit } from '../../base/task-limit.ts';
 import type { Logger } from '../../contracts/logger.ts';
 
-export interface BackgroundOptions {
+export interface BackgroundQueueOptions {
   readonly atOnce: number;
   readonly waiting: number;
   readonly logger: Logger;
@@ -11,13 +11,13 @@ export interface BackgroundOptions {
   readonly failure: string;
 }
 
-export class Background {
-  readonly #options: BackgroundOptions;
+export class BackgroundQueue {
+  readonly #options: BackgroundQueueOptions;
   readonly #limit: TaskLimit;
   readonly #pending = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(options: BackgroundOptions) {
+  constructor(options: BackgroundQueueOptions) {
     this.#options = options;
     this.#limit = new TaskLimit(options);
   }
@@ -38,11 +38,11 @@ export class Background {
 
   /** Resolves when nothing is left, or after that time; answers how many tasks were dropped then. */
   async close(timeoutMs: number): Promise<number> {
-    const patience = new AbortController();
-    const tooLong = wait(timeoutMs, undefined, { signal: patience.signal });
-    tooLong.catch(() => {});
-    await Promise.race([this.#drained(), tooLong]);
-    patience.abort();
+    const timer = new AbortController();
+    const timeout = wait(timeoutMs, undefined, { signal: timer.signal });
+    timeout.catch(() => {});
+    await Promise.race([this.#drained(), timeout]);
+    timer.abort();
     this.#isClosed = true;
     return this.#pending.size;
   }

@@ -8,66 +8,66 @@ import {
   add,
   bucketCounter,
   collectionCounter,
-  counterGate,
+  counterLock,
   counterList,
-  formatAmounts,
-  nothing,
-  parseAmounts,
-  type Amounts,
+  formatUsage,
+  noUsage,
+  parseUsage,
+  type Usage,
 } from './counters.ts';
 import type { QuotaLimits } from './limits.ts';
 import { sizeOf } from './size.ts';
-import { tallyChanges, type Tally } from './tally.ts';
+import { computeUsageChanges, type UsageChange } from './usage-changes.ts';
 
-export class QuotaKeeper {
+export class QuotaEnforcement {
   readonly #limits: QuotaLimits;
   /** What was counted in collections at the moment of their deletion. */
-  readonly #lost = new WeakMap<Change, Amounts>();
+  readonly #lost = new WeakMap<Change, Usage>();
 
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
   /** Remembers what is counted in a collection that is being deleted, while its counter is still there. */
-  async rememberCollection(deletion: Change, unit: UnitOfWork): Promise<void> {
+  async saveDeletedUsage(deletion: Change, unit: UnitOfWork): Promise<void> {
     const { storage } = await unit.writer();
     const { object } = await storage.lock(counterList(deletion.uri), collectionCounter);
-    this.#lost.set(deletion, parseAmounts(object));
+    this.#lost.set(deletion, parseUsage(object));
   }
 
   /**
    * Counts what a request has changed.
    *
-   * @throws ServiceError insufficientStorage when a limit is exceeded; nothing of the request is kept then
+   * @throws ServiceError insufficientStorage when a limit is exceeded; noUsage of the request is kept then
    */
   async count(changes: readonly Change[], unit: UnitOfWork): Promise<void> {
-    for (const change of changes) this.#requireSmall(change);
-    const tallies = tallyChanges(changes, (deletion) => this.#lost.get(deletion) ?? nothing)
+    for (const change of changes) this.#requireObjectWithin(change);
+    const usageChanges = computeUsageChanges(changes, (deletion) => this.#lost.get(deletion) ?? noUsage)
       .filter(({ isGone }) => !isGone)
-      .map((tally) => ({ ...tally, list: counterList(tally.uri) }))
+      .map((usageChange) => ({ ...usageChange, list: counterList(usageChange.uri) }))
       .toSorted((a, b) => compareLists(a.list, b.list));
-    if (tallies.length === 0) return;
+    if (usageChanges.length === 0) return;
     const { storage } = await unit.writer();
-    const gates = [...new Set(tallies.map(({ bucketId }) => bucketId))].map((id) => counterGate(`/buckets/${id}`));
+    const locks = [...new Set(usageChanges.map(({ bucketId }) => bucketId))].map((id) => counterLock(`/buckets/${id}`));
     // Sent together; locks are taken in the order in which they were asked for.
     const [, states] = await Promise.all([
-      Promise.all(gates.toSorted(compareLists).map((gate) => storage.lock(gate))),
-      Promise.all(tallies.map(({ list, ...tally }) => storage.lock(list, counterId(tally)))),
+      Promise.all(locks.toSorted(compareLists).map((lock) => storage.lock(lock))),
+      Promise.all(usageChanges.map(({ list, ...usageChange }) => storage.lock(list, counterId(usageChange)))),
     ]);
     const writes: Promise<StoredObject>[] = [];
-    const update = (list: ListKey, id: string, amounts: Amounts): void => {
-      writes.push(storage.update(list, id, formatAmounts(id, amounts)));
+    const update = (list: ListKey, id: string, usage: Usage): void => {
+      writes.push(storage.update(list, id, formatUsage(id, usage)));
     };
-    for (const [index, tally] of tallies.entries()) {
-      const amounts = add(parseAmounts(states[index]!.object), tally.change);
-      if (tally.hasWrites) this.#requireWithin(tally, amounts);
-      update(tally.list, counterId(tally), amounts);
+    for (const [index, usageChange] of usageChanges.entries()) {
+      const usage = add(parseUsage(states[index]!.object), usageChange.change);
+      if (usageChange.hasWrites) this.#requireWithin(usageChange, usage);
+      update(usageChange.list, counterId(usageChange), usage);
     }
     await Promise.all(writes);
   }
 
   /** @throws ServiceError insufficientStorage */
-  #requireSmall({ kind, action, ids, new: entry }: Change): void {
+  #requireObjectWithin({ kind, action, ids, new: entry }: Change): void {
     if (action === 'delete') return;
     const bucketId = ids['bucket_id']!;
     const collectionId = ids['collection_id'];
@@ -79,7 +79,7 @@ export class QuotaKeeper {
   }
 
   /** @throws ServiceError insufficientStorage */
-  #requireWithin({ bucketId, collectionId }: Tally, { records, size }: Amounts): void {
+  #requireWithin({ bucketId, collectionId }: UsageChange, { records, size }: Usage): void {
     const isBucket = collectionId === undefined;
     const { maxBytes, maxItems } = isBucket
       ? this.#limits.ofBucket(bucketId)
@@ -94,7 +94,7 @@ export class QuotaKeeper {
   }
 }
 
-function counterId({ collectionId }: Pick<Tally, 'collectionId'>): string {
+function counterId({ collectionId }: Pick<UsageChange, 'collectionId'>): string {
   return collectionId === undefined ? bucketCounter : collectionCounter;
 }
 

@@ -1,5 +1,5 @@
-// What a mail is about: one object that was changed, or of which a plugin tells by an event of its own. Gives filters and
-// placeholders their values.
+// What a mail is about: one object that was changed, or of which a plugin tells by an event of its own. Gives filters
+// and placeholders their values.
 import { formatJson } from '../../base/json.ts';
 import type { NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
@@ -9,7 +9,7 @@ import type { Filter } from './filters.ts';
 import type { Placeholders } from './template.ts';
 
 /** An event whose objects mails are about. */
-export interface Occasion {
+export interface MailEvent {
   readonly event: string;
   readonly timestamp: number;
   readonly changes: readonly Change[];
@@ -19,7 +19,7 @@ export interface Occasion {
 }
 
 /** What is told by an event of another plugin, such as `ReviewRequested`; its payload can be shown. */
-export function occasionOf({ name, payload, changes, request }: NamedEvent): Occasion {
+export function mailEventOf({ name, payload, changes, request }: NamedEvent): MailEvent {
   const { timestamp } = payload;
   const texts = Object.entries(payload).map(([key, value]): [string, string] => {
     return [key, typeof value === 'string' ? value : formatJson(value)];
@@ -37,7 +37,7 @@ export function occasionOf({ name, payload, changes, request }: NamedEvent): Occ
 export const changeEvent = 'AfterResourceChanged';
 
 /** Whether all filters let the change through. */
-export function matchesAll(filters: readonly Filter[], { event }: Occasion, change: Change): boolean {
+export function matchesAll(filters: readonly Filter[], { event }: MailEvent, change: Change): boolean {
   const { action, kind, ids } = change;
   const given = {
     event: eventNames(event),
@@ -52,7 +52,7 @@ export function matchesAll(filters: readonly Filter[], { event }: Occasion, chan
 
 /** Everything that a template may show. */
 export function placeholdersOf(
-  { event, timestamp, request, more }: Occasion,
+  { event, timestamp, request, more }: MailEvent,
   change: Change,
   { versionPrefix, shownSettings }: { readonly versionPrefix: string; readonly shownSettings: Placeholders },
 ): Placeholders {

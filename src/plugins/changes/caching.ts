@@ -9,7 +9,7 @@ import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 /** Later ones are no timestamps but mistakes: the year 2100. */
-const latest = 4_102_444_800_000;
+const maxTimestamp = 4_102_444_800_000;
 
 /** Value of a parameter, the last one when it is repeated. */
 export function parameter({ query }: Context, name: string): string | undefined {
@@ -30,14 +30,14 @@ export function readSince(context: Context): number | undefined {
   const text = parameter(context, '_since');
   if (text === undefined) return undefined;
   const since = /^\d{1,15}$/.test(withoutQuotes(text)) ? Number(withoutQuotes(text)) : Number.NaN;
-  if (since >= 0 && since <= latest) return since;
+  if (since >= 0 && since <= maxTimestamp) return since;
   throw invalidParameters([
     { location: 'querystring', name: '_since', description: 'expected a timestamp, with or without quotes' },
   ]);
 }
 
 /** How long an answer may be cached: long when its address changes with its content. */
-export function cachingOf(
+export function cacheHeadersFor(
   settings: Settings,
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
   hasExpected: boolean,

@@ -21,7 +21,7 @@ export interface MonitoredOptions {
 }
 
 /** Address of a collection, with or without the part of it that names a collection. */
-const address = /^\/buckets\/([^/]+)(?:\/collections\/([^/]+))?$/;
+const uriForm = /^\/buckets\/([^/]+)(?:\/collections\/([^/]+))?$/;
 
 /**
  * A function that reads the monitored collections that exist and whose records have a timestamp.
@@ -34,14 +34,14 @@ export function createMonitor({
   host,
 }: MonitoredOptions): (reader: Reader) => Promise<readonly MonitoredEntry[]> {
   for (const uri of resources)
-    if (!address.test(uri)) throw new Error(`changes.resources: ${uri} is no bucket or collection.`);
-  const wanted = new Set(resources);
-  const unwanted = new Set(excluded);
+    if (!uriForm.test(uri)) throw new Error(`changes.resources: ${uri} is no bucket or collection.`);
+  const included = new Set(resources);
+  const excludedUris = new Set(excluded);
   return async ({ storage }) => {
     const clocks = await storage.allResourceTimestamps('record');
     const found = Array.from(clocks, async ([uri, timestamp]): Promise<MonitoredEntry | undefined> => {
-      const [, bucket = '', collection = ''] = address.exec(uri) ?? [];
-      if (!(wanted.has(uri) || wanted.has(`/buckets/${bucket}`)) || unwanted.has(uri)) return undefined;
+      const [, bucket = '', collection = ''] = uriForm.exec(uri) ?? [];
+      if (!(included.has(uri) || included.has(`/buckets/${bucket}`)) || excludedUris.has(uri)) return undefined;
       // The clock of a list outlives the collection.
       if ((await storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, collection)) === undefined)
         return undefined;
@@ -60,6 +60,6 @@ function entryId(host: string, uri: string): string {
 }
 
 /** When any of them changed last; `undefined` when there are none. */
-export function newestOf(entries: readonly MonitoredEntry[]): number | undefined {
+export function newestTimestamp(entries: readonly MonitoredEntry[]): number | undefined {
   return entries.length === 0 ? undefined : Math.max(...entries.map((entry) => entry.last_modified));
 }

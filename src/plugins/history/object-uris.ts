@@ -37,10 +37,14 @@ export function idsByKind(uri: string): Readonly<Record<string, string>> {
 }
 
 /** Whether the object, or what it lies in, is one of these. */
-export function liesIn({ uri, ids }: Change, places: ReadonlySet<string>): boolean {
-  if (places.size === 0) return false;
+export function isWithin({ uri, ids }: Change, excludedUris: ReadonlySet<string>): boolean {
+  if (excludedUris.size === 0) return false;
   const bucket = bucketUri(ids);
-  return places.has(uri) || places.has(bucket) || places.has(`${bucket}/collections/${ids['collection_id']}`);
+  return (
+    excludedUris.has(uri) ||
+    excludedUris.has(bucket) ||
+    excludedUris.has(`${bucket}/collections/${ids['collection_id']}`)
+  );
 }
 
 /** URI of the bucket that something lies in. */

@@ -1,22 +1,22 @@
 // Adds up what a request has changed, for each bucket and each collection it touched.
 import type { Change } from '../../engine/kind.ts';
-import { add, nothing, subtract, type Amounts } from './counters.ts';
+import { add, noUsage, subtract, type Usage } from './counters.ts';
 import { sizeOf } from './size.ts';
 
 /** What a request did to one bucket or collection. */
-export interface Tally {
+export interface UsageChange {
   readonly uri: string;
   readonly bucketId: string;
   readonly collectionId: string | undefined;
   /** How much more there is now, compared with the stored counter. */
-  readonly change: Amounts;
+  readonly change: Usage;
   /** Whether anything was created or updated, and not only deleted. */
   readonly hasWrites: boolean;
   /** Whether it is gone, and its counter with it. */
   readonly isGone: boolean;
 }
 
-type MutableTally = { -readonly [K in keyof Tally]: Tally[K] };
+type MutableUsageChange = { -readonly [K in keyof UsageChange]: UsageChange[K] };
 
 /**
  * Tallies of all buckets and collections that changes touched.
@@ -24,22 +24,25 @@ type MutableTally = { -readonly [K in keyof Tally]: Tally[K] };
  * @param changes in the order in which they happened
  * @param countedIn what the stored counter of a collection said when this change deleted it
  */
-export function tallyChanges(changes: readonly Change[], countedIn: (deletion: Change) => Amounts): readonly Tally[] {
-  const tallies = new Map<string, MutableTally>();
-  const open = (uri: string, bucketId: string, collectionId?: string): MutableTally => {
-    let tally = tallies.get(uri);
-    if (tally === undefined) {
-      tally = { uri, bucketId, collectionId, change: nothing, hasWrites: false, isGone: false };
-      tallies.set(uri, tally);
+export function computeUsageChanges(
+  changes: readonly Change[],
+  countedIn: (deletion: Change) => Usage,
+): readonly UsageChange[] {
+  const usageChanges = new Map<string, MutableUsageChange>();
+  const open = (uri: string, bucketId: string, collectionId?: string): MutableUsageChange => {
+    let usageChange = usageChanges.get(uri);
+    if (usageChange === undefined) {
+      usageChange = { uri, bucketId, collectionId, change: noUsage, hasWrites: false, isGone: false };
+      usageChanges.set(uri, usageChange);
     }
-    return tally;
+    return usageChange;
   };
   for (const change of changes) {
     const { kind, action, ids } = change;
     const bucketId = ids['bucket_id']!;
     const uri = `/buckets/${bucketId}`;
     if (kind === 'bucket' && action === 'delete') {
-      forget(tallies, uri);
+      forget(usageChanges, uri);
       continue;
     }
     const bucket = open(uri, bucketId);
@@ -50,26 +53,27 @@ export function tallyChanges(changes: readonly Change[], countedIn: (deletion: C
       // Everything that was counted in it goes with it, what this request has put there included.
       const lost = add(countedIn(change), collection!.change);
       bucket.change = subtract(bucket.change, { ...lost, collections: 1 });
-      Object.assign(collection!, { change: nothing, hasWrites: false, isGone: true });
+      Object.assign(collection!, { change: noUsage, hasWrites: false, isGone: true });
       continue;
     }
-    const amounts = amountsOf(change);
-    bucket.change = add(bucket.change, amounts);
+    const usage = usageOf(change);
+    bucket.change = add(bucket.change, usage);
     bucket.hasWrites ||= action !== 'delete';
     if (collection === undefined) continue;
-    collection.change = add(collection.change, { ...amounts, collections: 0 });
+    collection.change = add(collection.change, { ...usage, collections: 0 });
     collection.hasWrites ||= action !== 'delete';
     collection.isGone = false;
   }
-  return [...tallies.values()];
+  return [...usageChanges.values()];
 }
 
 /** A bucket that is deleted takes everything along that was counted in it. */
-function forget(tallies: Map<string, MutableTally>, bucketUri: string): void {
-  for (const uri of tallies.keys()) if (uri === bucketUri || uri.startsWith(`${bucketUri}/`)) tallies.delete(uri);
+function forget(usageChanges: Map<string, MutableUsageChange>, bucketUri: string): void {
+  for (const uri of usageChanges.keys())
+    if (uri === bucketUri || uri.startsWith(`${bucketUri}/`)) usageChanges.delete(uri);
 }
 
-function amountsOf({ kind, action, old, new: entry }: Change): Amounts {
+function usageOf({ kind, action, old, new: entry }: Change): Usage {
   const count = action === 'create' ? 1 : action === 'delete' ? -1 : 0;
   return {
     collections: kind === 'collection' ? count : 0,

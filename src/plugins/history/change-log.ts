@@ -1,5 +1,5 @@
-// What has happened to a collection and its records, newest first: what the request itself has done, which is not in the
-// history yet, and then the history.
+// What has happened to a collection and its records, newest first: what the request itself has done, which is not in
+// the history yet, and then the history.
 import { formatJson, getKey, isJsonObject } from '../../base/json.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
@@ -10,9 +10,9 @@ import { newestFirst, walk } from '../../engine/walk.ts';
 import { where } from './where.ts';
 
 /** One change, as much of it as tells what there was. */
-export interface PastChange {
+export interface LoggedChange {
   /** Grows from change to change. */
-  readonly place: number;
+  readonly position: number;
   readonly kind: string;
   readonly isDeletion: boolean;
   /** Id of the record; empty when it is about the collection. */
@@ -24,7 +24,7 @@ export interface PastChange {
 }
 
 /** Which changes are wanted; what is left out does not matter. */
-export interface PastSelection {
+export interface ChangeSelection {
   readonly kind?: 'record';
   readonly isDeletion?: true;
   /** The greatest timestamp of the object. */
@@ -32,18 +32,18 @@ export interface PastSelection {
   /** The least timestamp of the object. */
   readonly from?: number;
   /** The change after which to look. */
-  readonly after?: PastChange | undefined;
+  readonly after?: LoggedChange | undefined;
   /** The change before which to look. */
-  readonly before?: PastChange;
+  readonly before?: LoggedChange;
   /** The records to look for, when they are few; others may be among what is found. */
   readonly recordIds?: readonly string[] | undefined;
 }
 
-export class PastChanges {
+export class ChangeLog {
   readonly #storage: StorageReader;
   readonly #history: ListKey;
   readonly #collectionId: string;
-  readonly #unrecorded: readonly PastChange[];
+  readonly #unrecorded: readonly LoggedChange[];
 
   /** @param unrecorded what the request has done in the bucket so far and is going to be recorded, in order */
   constructor(storage: StorageReader, history: ListKey, collectionId: string, unrecorded: readonly Change[]) {
@@ -53,14 +53,14 @@ export class PastChanges {
     // They come after all that is in the history, wherever that ends.
     const first = Number.MAX_SAFE_INTEGER - unrecorded.length;
     this.#unrecorded = unrecorded
-      .map((change, index) => ({ change, place: first + index }))
+      .map((change, index) => ({ change, position: first + index }))
       .filter(({ change }) => change.ids['collection_id'] === collectionId)
-      .map(({ change, place }) => readChange(change, place))
+      .map(({ change, position }) => readChange(change, position))
       .toReversed();
   }
 
   /** Whether any change is like that. */
-  async has(selection: PastSelection): Promise<boolean> {
+  async has(selection: ChangeSelection): Promise<boolean> {
     if (this.#unrecorded.some((change) => isSelected(change, selection))) return true;
     const options = { filters: this.#filters(selection), sort: newestFirst, limit: 1 };
     const { entries } = await this.#storage.listAll(this.#history, options);
@@ -68,46 +68,46 @@ export class PastChanges {
   }
 
   /** The changes that are like that. */
-  async *newestFirst(selection: PastSelection): AsyncGenerator<PastChange, void, undefined> {
+  async *newestFirst(selection: ChangeSelection): AsyncGenerator<LoggedChange, void, undefined> {
     for (const change of this.#unrecorded) if (isSelected(change, selection)) yield change;
     for await (const entries of walk(this.#storage, this.#history, { filters: this.#filters(selection) })) {
       for (const entry of entries) if (!isTombstone(entry)) yield readEntry(entry);
     }
   }
 
-  #filters({ kind, isDeletion, from, upTo, after, before, recordIds }: PastSelection): readonly Filter[] {
+  #filters({ kind, isDeletion, from, upTo, after, before, recordIds }: ChangeSelection): readonly Filter[] {
     const filters = [where('collection_id', 'eq', this.#collectionId)];
     if (kind !== undefined) filters.push(where('resource_name', 'eq', kind));
     if (isDeletion) filters.push(where('action', 'eq', 'delete'));
     if (from !== undefined) filters.push(where('target.data.last_modified', 'min', from));
     if (upTo !== undefined) filters.push(where('target.data.last_modified', 'max', upTo));
-    if (after !== undefined) filters.push(where('last_modified', 'gt', after.place));
-    if (before !== undefined) filters.push(where('last_modified', 'lt', before.place));
+    if (after !== undefined) filters.push(where('last_modified', 'gt', after.position));
+    if (before !== undefined) filters.push(where('last_modified', 'lt', before.position));
     if (recordIds !== undefined) filters.push({ field: parseField('record_id'), operator: 'in', values: recordIds });
     return filters;
   }
 }
 
-function isSelected(change: PastChange, selection: PastSelection): boolean {
+function isSelected(change: LoggedChange, selection: ChangeSelection): boolean {
   const { kind, isDeletion, from = -Infinity, upTo = Infinity, after, before } = selection;
   if (kind !== undefined && change.kind !== kind) return false;
   if (isDeletion && !change.isDeletion) return false;
   if (change.lastModified < from || change.lastModified > upTo) return false;
-  return change.place > (after?.place ?? -Infinity) && change.place < (before?.place ?? Infinity);
+  return change.position > (after?.position ?? -Infinity) && change.position < (before?.position ?? Infinity);
 }
 
-function readChange({ kind, action, ids, new: entry }: Change, place: number): PastChange {
+function readChange({ kind, action, ids, new: entry }: Change, position: number): LoggedChange {
   const recordId = ids['record_id'] ?? '';
   const { lastModified } = entry;
-  return { place, kind, isDeletion: action === 'delete', recordId, lastModified, text: () => formatEntry(entry) };
+  return { position, kind, isDeletion: action === 'delete', recordId, lastModified, text: () => formatEntry(entry) };
 }
 
-function readEntry(entry: StoredObject): PastChange {
+function readEntry(entry: StoredObject): LoggedChange {
   const target = getKey(entry.attributes, 'target');
   const data = isJsonObject(target) ? getKey(target, 'data') : undefined;
   if (!isJsonObject(data)) throw new Error('a history entry without the object it is about');
   return {
-    place: entry.lastModified,
+    position: entry.lastModified,
     kind: readText(entry, 'resource_name'),
     isDeletion: readText(entry, 'action') === 'delete',
     recordId: readText(entry, 'record_id'),

@@ -7,7 +7,7 @@ import type { Change } from '../../engine/kind.ts';
 import type { Objects } from '../../engine/objects.ts';
 import { attributeName, readHooks, type Hook, type HookRules } from './hooks.ts';
 
-export interface GuardOptions {
+export interface ValidationOptions {
   readonly objects: Objects;
   readonly limits: Omit<HookRules, 'bucketId'>;
 }
@@ -20,7 +20,11 @@ const maxIssues = 20;
  *
  * @throws ServiceError invalidParameters
  */
-export async function checkHooks({ changes }: ChangeEvent, scope: EventScope, options: GuardOptions): Promise<void> {
+export async function validateHooks(
+  { changes }: ChangeEvent,
+  scope: EventScope,
+  options: ValidationOptions,
+): Promise<void> {
   for (const change of changes) {
     if (isTombstone(change.new) || getKey(change.new.attributes, attributeName) === undefined) continue;
     const rules = { ...options.limits, bucketId: change.ids['bucket_id']! };
@@ -34,7 +38,7 @@ export async function checkHooks({ changes }: ChangeEvent, scope: EventScope, op
     for (const [index, hook] of (hooks ?? []).entries()) {
       for (const groupId of groupsOf(hook)) {
         if (known.has(groupId)) continue;
-        if (!(await mayRead(change, groupId, scope, options))) throw unknownGroup(index, groupId);
+        if (!(await canRead(change, groupId, scope, options))) throw groupNotReadable(index, groupId);
         known.add(groupId);
       }
     }
@@ -42,17 +46,17 @@ export async function checkHooks({ changes }: ChangeEvent, scope: EventScope, op
 }
 
 /** Mails show their recipients to each other, so that naming a group is a way to read it. */
-function mayRead(
+function canRead(
   { ids, caller }: Change,
   groupId: string,
   { unit }: EventScope,
-  { objects }: GuardOptions,
+  { objects }: ValidationOptions,
 ): Promise<boolean> {
   const place = objects.findPlace('group', { bucket_id: ids['bucket_id']!, group_id: groupId });
   return place === undefined ? Promise.resolve(false) : objects.isAllowed({ unit, caller }, place, 'read');
 }
 
-function unknownGroup(index: number, groupId: string): Error {
+function groupNotReadable(index: number, groupId: string): Error {
   const name = `data.${attributeName}.hooks.${index}.recipients`;
   return invalidParameters([
     { location: 'body', name, description: `the members of the group ${groupId} are not for you to know` },
