@@ -1,21 +1,16 @@
 // Texts of mails with placeholders in braces.
 import { formatJson, getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import type { Placeholders } from '../../base/template.ts';
 
 export interface MailTemplate {
   readonly subject: string;
   readonly body: string;
 }
 
-/** Values by placeholder. */
-export type Placeholders = ReadonlyMap<string, string>;
-
 /** Whether this is an object whose values are all texts. */
 export function isTexts(value: JsonValue): boolean {
   return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string');
 }
-
-/** Longest value put into a mail: users choose most of them. */
-const maxValueChars = 1000;
 
 /**
  * What may stand in the mails about an account: its attributes, its `email-context`, and above both what the service
@@ -26,15 +21,10 @@ export function placeholdersOf(attributes: JsonObject, own: Readonly<Record<stri
   const context = getKey(attributes, 'email-context');
   for (const source of [attributes, isJsonObject(context) ? context : {}]) {
     for (const [name, value] of Object.entries(source)) {
-      values.set(name, (typeof value === 'string' ? value : formatJson(value)).slice(0, maxValueChars));
+      values.set(name, typeof value === 'string' ? value : formatJson(value));
     }
   }
   values.delete('password');
   for (const [name, value] of Object.entries(own)) values.set(name, value);
   return values;
-}
-
-/** Replaces each known `{placeholder}`; the others stay as they are. */
-export function fillTemplate(template: string, placeholders: Placeholders): string {
-  return template.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => placeholders.get(name) ?? whole);
 }

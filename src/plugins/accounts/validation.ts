@@ -1,5 +1,6 @@
 // Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
+import { fillTemplate } from '../../base/template.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
@@ -20,7 +21,7 @@ import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { writeObject } from '../../engine/verbs/write.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
-import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
+import { isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 
 export interface ValidationOptions {
@@ -111,8 +112,8 @@ export class Validation {
   }
 
   /**
-   * Whether there is such an account can be told neither from the answer nor from the time it takes: nobody looks before the
-   * answer is on its way.
+   * Whether there is such an account can be told neither from the answer nor from the time it takes: nobody looks
+   * before the answer is on its way.
    */
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
@@ -155,8 +156,8 @@ export class Validation {
   }
 
   /**
-   * Whether one more may be counted in this hour. Strangers with very many addresses, who have used up all entries, must
-   * not keep others from getting a mail: the count of each account, which is always kept, still limits mails then.
+   * Whether one more may be counted in this hour. Strangers with very many addresses, who have used up all entries,
+   * must not keep others from getting a mail: the count of each account, which is always kept, still limits mails then.
    */
   async #mayCount(
     of: string,

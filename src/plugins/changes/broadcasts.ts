@@ -1,12 +1,11 @@
-// `GET /__broadcasts__`: the newest change of all, for a push service that wakes clients; changes that follow each
-// other closely are told as one.
+// `GET /__broadcasts__`: the newest change of all collections, for a push service that wakes clients. Changes in quick
+// succession are announced once.
 import { formatEtag } from '../../core/objects/etag.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
-import { newestTimestamp } from './monitored-collections.ts';
-import type { ChangesService } from './service.ts';
+import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
 
 const key = 'changes:broadcast';
 const daySeconds = 86_400;

@@ -1,5 +1,4 @@
-// `_expected` and `_since` in the addresses of monitored changes: what clients that come through caches send, and how
-// long their answers may be kept.
+// The parameters `_expected` and `_since` of clients behind caches, and the cache headers and redirects that follow.
 import { invalidParameters } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import type { ServiceResponse, ResponseHeaders } from '../../engine/exchange.ts';
@@ -8,21 +7,21 @@ import { cacheHeaders } from '../../http/target.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Later ones are no timestamps but mistakes: the year 2100. */
+/** Largest accepted timestamp, the year 2100. Larger values are mistakes. */
 const maxTimestamp = 4_102_444_800_000;
 
-/** Value of a parameter, the last one when it is repeated. */
+/** Returns the value of a parameter, the last one if it is repeated. */
 export function parameter({ query }: Context, name: string): string | undefined {
   return query.findLast(([candidate]) => candidate === name)?.[1];
 }
 
-/** The value without the quotes that entity tags have. */
+/** Returns the value without the quotes of an entity tag. */
 export function withoutQuotes(text: string): string {
   return /^"(.*)"$/s.exec(text)?.[1] ?? text;
 }
 
 /**
- * `_since` of a changeset.
+ * Reads `_since` of a changeset.
  *
  * @throws ServiceError invalidParameters
  */
@@ -36,7 +35,7 @@ export function readSince(context: Context): number | undefined {
   ]);
 }
 
-/** How long an answer may be cached: long when its address changes with its content. */
+/** Returns the cache headers. A response may be cached longer if its URL changes with its content. */
 export function cacheHeadersFor(
   settings: Settings,
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
@@ -53,12 +52,12 @@ export function cacheHeadersFor(
 
 export interface RedirectOptions {
   readonly versionPrefix: string;
-  /** Where to, instead of the host that was asked; `''`: the same. */
+  /** Target host; `''` keeps the host of the request. */
   readonly host: string;
   readonly ttlSeconds: number;
 }
 
-/** 307 to the same path with other parameters. */
+/** Returns a 307 to the same path with other parameters. */
 export function redirect(
   { request, path }: Context,
   query: readonly (readonly [string, string])[],
@@ -70,7 +69,7 @@ export function redirect(
   return { status: 307, headers: { Location: location, ...cacheHeaders(ttlSeconds) }, body: '' };
 }
 
-/** The redirect to the whole list for clients that were away for too long, so that caches hold few variants. */
+/** Returns a redirect to the whole list if `_since` is too old, so that caches hold few variants. */
 export function redirectWhenTooOld(
   context: Context,
   since: number | undefined,

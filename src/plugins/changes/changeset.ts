@@ -1,5 +1,5 @@
-// `GET …/changeset`: the attributes of a collection and what changed in it, from one moment, in one answer that caches
-// can keep.
+// `GET …/changeset`: a consistent view of the attributes of a collection and its changed records, in one cacheable
+// response.
 import { formatJson } from '../../base/json.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { PageText } from '../../contracts/storage.ts';
@@ -19,10 +19,9 @@ import type { EngineOptions } from '../../engine/scope.ts';
 import { expansionOfAnswer } from '../../http/request-memory.ts';
 import { cacheHeadersFor, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './caching.ts';
 import { monitorCollection } from './monitor-list.ts';
-import { newestTimestamp } from './monitored-collections.ts';
-import type { ChangesService } from './service.ts';
+import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
 
-/** How often the collection may change under a reader before it is told to come again. */
+/** Maximum number of reads while the collection keeps changing. */
 const maxAttempts = 5;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
@@ -131,8 +130,8 @@ async function monitorChangeset(
 }
 
 /**
- * The records come from one snapshot; the attributes, which may hold a signature of them, are read before and after
- * it, and have to be the same.
+ * Reads the records from one snapshot. The attributes may contain a signature of them, so they are read before and
+ * after, and both reads must agree.
  */
 async function collectionChangeset(
   { host }: ChangesService,
@@ -167,13 +166,13 @@ async function collectionChangeset(
     }
     collection = after;
   }
-  throw new ServiceError('constraintViolated', { message: 'The collection changed while it was read. Try again.' });
+  throw new ServiceError('constraintViolated', {
+    message: 'The collection changed while it was read. Retry the request.',
+  });
 }
 
-/**
- * Returns a list without pages. It is read again with twice the room while it does not fit, so that memory is reserved
- * for large ones alone.
- *
+/** Returns a whole list. While it does not fit, it is read again with twice the limit, so that memory is reserved only for
+ * large lists.
  * @throws ServiceError requestTooLarge, overloaded
  */
 async function readWhole(
@@ -187,7 +186,8 @@ async function readWhole(
     const page = await read(maxBytes);
     if (!page.more || page.count >= limit) return page;
     if (maxBytes === maxAnswerBytes) {
-      const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
+      const message =
+        'The changes are too large for one response. Read the records of the collection in pages instead.';
       throw new ServiceError('requestTooLarge', { message });
     }
   }

@@ -1,9 +1,21 @@
-// Which collections are monitored, and when the records of each changed last.
+// The monitored collections and the newest timestamp of the records of each.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
 import type { Reader } from '../../engine/unit-of-work.ts';
+import type { PluginHost } from '../../http/plugin.ts';
+import type { ValuesOf } from '../../settings/definition.ts';
+import type { RedirectOptions } from './caching.ts';
+import type { changesSettings } from './settings.ts';
 
-/** A monitored collection as the list of changes shows it. */
+/** The parts that the endpoints of the plugin share. */
+export interface ChangesService {
+  readonly host: PluginHost;
+  readonly values: ValuesOf<typeof changesSettings>;
+  readonly findEntries: (reader: Reader) => Promise<readonly MonitoredEntry[]>;
+  readonly redirects: RedirectOptions;
+}
+
+/** A monitored collection as the list of changes returns it. */
 export interface MonitoredEntry extends JsonObject {
   readonly id: string;
   readonly last_modified: number;
@@ -20,13 +32,13 @@ export interface MonitoredOptions {
   readonly host: string;
 }
 
-/** Address of a collection, with or without the part of it that names a collection. */
+/** URI of a bucket or a collection. */
 const uriForm = /^\/buckets\/([^/]+)(?:\/collections\/([^/]+))?$/;
 
 /**
- * A function that reads the monitored collections that exist and whose records have a timestamp.
+ * Returns a function that reads the existing monitored collections whose records have a timestamp.
  *
- * @throws Error for a setting that names something else than buckets and collections
+ * @throws Error for a setting that is not the URI of a bucket or collection
  */
 export function createMonitor({
   resources,
@@ -34,7 +46,7 @@ export function createMonitor({
   host,
 }: MonitoredOptions): (reader: Reader) => Promise<readonly MonitoredEntry[]> {
   for (const uri of resources)
-    if (!uriForm.test(uri)) throw new Error(`changes.resources: ${uri} is no bucket or collection.`);
+    if (!uriForm.test(uri)) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
   const included = new Set(resources);
   const excludedUris = new Set(excluded);
   return async ({ storage }) => {
@@ -42,7 +54,7 @@ export function createMonitor({
     const found = Array.from(clocks, async ([uri, timestamp]): Promise<MonitoredEntry | undefined> => {
       const [, bucket = '', collection = ''] = uriForm.exec(uri) ?? [];
       if (!(included.has(uri) || included.has(`/buckets/${bucket}`)) || excludedUris.has(uri)) return undefined;
-      // The clock of a list outlives the collection.
+      // The timestamp of a list remains after the collection is deleted.
       if ((await storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, collection)) === undefined)
         return undefined;
       return { id: entryId(host, uri), last_modified: timestamp, bucket, collection, host };
@@ -51,7 +63,7 @@ export function createMonitor({
   };
 }
 
-/** The same collection on the same host has the same id, on every server. */
+/** Returns the id of an entry, which depends only on host and collection, so that all servers return the same. */
 function entryId(host: string, uri: string): string {
   const hex = createHash('md5')
     .update(host + uri)
@@ -59,7 +71,7 @@ function entryId(host: string, uri: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** When any of them changed last; `undefined` when there are none. */
+/** Returns the newest timestamp, or `undefined` without entries. */
 export function newestTimestamp(entries: readonly MonitoredEntry[]): number | undefined {
   return entries.length === 0 ? undefined : Math.max(...entries.map((entry) => entry.last_modified));
 }

@@ -1,4 +1,4 @@
-// Work that no answer waits for: a few tasks at once, a limited number waiting, and an end that a stop can wait for.
+// A bounded queue of background tasks that responses do not wait for, and that a stop can drain.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TaskLimit } from '../../base/task-limit.ts';
 import type { Logger } from '../../contracts/logger.ts';
@@ -7,7 +7,7 @@ export interface BackgroundQueueOptions {
   readonly atOnce: number;
   readonly waiting: number;
   readonly logger: Logger;
-  /** What is logged, with the error, about a task that failed. */
+  /** Log message for a task that fails. */
   readonly failure: string;
 }
 
@@ -22,7 +22,7 @@ export class BackgroundQueue {
     this.#limit = new TaskLimit(options);
   }
 
-  /** Runs the task soon; `false` when so many wait that it is dropped. */
+  /** Queues the task. Returns `false` if the queue is full and the task is dropped. */
   add(task: () => Promise<void>): boolean {
     const { atOnce, waiting, logger, failure } = this.#options;
     if (this.#isClosed || this.#pending.size >= atOnce + waiting) return false;
@@ -36,7 +36,7 @@ export class BackgroundQueue {
     return true;
   }
 
-  /** Resolves when nothing is left, or after that time; answers how many tasks were dropped then. */
+  /** Waits until the queue is empty, or for the given time. Returns the number of dropped tasks. */
   async close(timeoutMs: number): Promise<number> {
     const timer = new AbortController();
     const timeout = wait(timeoutMs, undefined, { signal: timer.signal });
@@ -48,7 +48,7 @@ export class BackgroundQueue {
   }
 
   async #drained(): Promise<void> {
-    // What is done may cause more to do.
+    // Tasks may add further tasks.
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 }

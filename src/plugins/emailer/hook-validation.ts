@@ -1,4 +1,4 @@
-// Refuses hooks that are wrong when they are saved, inside the transaction.
+// Validation of hooks when a bucket or collection is saved, inside the transaction.
 import { getKey } from '../../base/json.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
@@ -12,11 +12,11 @@ export interface ValidationOptions {
   readonly limits: Omit<HookRules, 'bucketId'>;
 }
 
-/** More of them would make the answer larger than the request. */
+/** Maximum number of reported issues, so that the response is not larger than the request. */
 const maxIssues = 20;
 
 /**
- * Checks the hooks of changed buckets and collections.
+ * Validates the hooks of changed buckets and collections.
  *
  * @throws ServiceError invalidParameters
  */
@@ -45,7 +45,9 @@ export async function validateHooks(
   }
 }
 
-/** Mails show their recipients to each other, so that naming a group is a way to read it. */
+/**
+ * Returns whether the caller can read the group. A mail lists its recipients, so naming a group reveals its members.
+ */
 function canRead(
   { ids, caller }: Change,
   groupId: string,
@@ -59,7 +61,7 @@ function canRead(
 function groupNotReadable(index: number, groupId: string): Error {
   const name = `data.${attributeName}.hooks.${index}.recipients`;
   return invalidParameters([
-    { location: 'body', name, description: `the members of the group ${groupId} are not for you to know` },
+    { location: 'body', name, description: `requires read permission on the group ${groupId}` },
   ]);
 }
 

@@ -1,5 +1,5 @@
-// Mails about changes: buckets and collections say in an attribute who is told of which changes below them. See
-// docs/guides/emailer.md.
+// Plugin `emailer`: mails about changes. An attribute of buckets and collections defines hooks: which changes send
+// which mail to whom. See docs/guides/emailer.md.
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { validateHooks } from './hook-validation.ts';
 import { Notifier } from './notifier.ts';
@@ -25,7 +25,7 @@ export const emailer = definePlugin({
     return {
       capabilities: {
         emailer: {
-          description: 'Buckets and collections send mails about changes.',
+          description: 'Sends mails about changes as configured in buckets and collections.',
           url: host.documentationUrl('emailer'),
         },
       },
@@ -51,7 +51,7 @@ export const emailer = definePlugin({
   },
 });
 
-/** Settings that everybody may know, as `{settings[project_name]}`. */
+/** Returns the public settings that templates can show, such as `{settings[project_name]}`. */
 function shownSettings({ settings }: PluginHost): ReadonlyMap<string, string> {
   const names = ['project_name', 'project_version', 'project_docs', 'http_scheme', 'http_host'] as const;
   return new Map(names.map((name) => [`settings[${name}]`, settings.get(name) ?? '']));

@@ -1,24 +1,24 @@
-// What a mail is about: one object that was changed, or of which a plugin tells by an event of its own. Gives filters
-// and placeholders their values.
+// Events that send mails: changed objects, and named events of other plugins. Provides the values of filters and
+// placeholders.
 import { formatJson } from '../../base/json.ts';
 import type { NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
 import type { Change } from '../../engine/kind.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import type { Filter } from './filters.ts';
-import type { Placeholders } from './template.ts';
+import type { Placeholders } from '../../base/template.ts';
 
-/** An event whose objects mails are about. */
+/** An event with the changed objects that mails describe. */
 export interface MailEvent {
   readonly event: string;
   readonly timestamp: number;
   readonly changes: readonly Change[];
   readonly request: ServiceRequest;
-  /** What else the event tells. */
+  /** Members of the payload of a named event. */
   readonly more?: ReadonlyMap<string, string>;
 }
 
-/** What is told by an event of another plugin, such as `ReviewRequested`; its payload can be shown. */
+/** Converts a named event of another plugin, such as `ReviewRequested`. Templates can show its payload. */
 export function mailEventOf({ name, payload, changes, request }: NamedEvent): MailEvent {
   const { timestamp } = payload;
   const texts = Object.entries(payload).map(([key, value]): [string, string] => {
@@ -33,10 +33,10 @@ export function mailEventOf({ name, payload, changes, request }: NamedEvent): Ma
   };
 }
 
-/** The event of each change of an object. */
+/** Name of the event of every committed change. */
 export const changeEvent = 'AfterResourceChanged';
 
-/** Whether all filters let the change through. */
+/** Returns whether the change matches all filters. */
 export function matchesAll(filters: readonly Filter[], { event }: MailEvent, change: Change): boolean {
   const { action, kind, ids } = change;
   const given = {
@@ -50,7 +50,7 @@ export function matchesAll(filters: readonly Filter[], { event }: MailEvent, cha
   return filters.every(({ name, matches }) => matches(given[name]));
 }
 
-/** Everything that a template may show. */
+/** Returns the values of all placeholders. */
 export function placeholdersOf(
   { event, timestamp, request, more }: MailEvent,
   change: Change,
@@ -74,7 +74,7 @@ export function placeholdersOf(
   ]);
 }
 
-/** Names by which regular expressions of existing hooks may look for an event. */
+/** Returns the names that regular expressions of existing hooks may match. */
 function eventNames(event: string): readonly string[] {
   if (event === changeEvent) return [event, 'ResourceChanged', `kinto.core.events.${event}`];
   return [event, `kinto_signer.events.${event}`, `kinto_remote_settings.signer.events.${event}`];

@@ -1,5 +1,5 @@
-// What has happened to a collection and its records, newest first: what the request itself has done, which is not in
-// the history yet, and then the history.
+// The changes of a collection and its records, newest first: those of the current request, which are not recorded yet,
+// then those in the history.
 import { formatJson, getKey, isJsonObject } from '../../base/json.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
@@ -7,35 +7,35 @@ import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
 import type { Change } from '../../engine/kind.ts';
 import { newestFirst, walk } from '../../engine/walk.ts';
-import { where } from './where.ts';
+import { where } from './history-entry.ts';
 
-/** One change, as much of it as tells what there was. */
+/** One change, reduced to what a snapshot needs. */
 export interface LoggedChange {
-  /** Grows from change to change. */
+  /** Increases from change to change. */
   readonly position: number;
   readonly kind: string;
   readonly isDeletion: boolean;
-  /** Id of the record; empty when it is about the collection. */
+  /** Id of the record; empty for a change of the collection. */
   readonly recordId: string;
-  /** Timestamp that the object got, or its tombstone. */
+  /** Timestamp of the object or its tombstone after the change. */
   readonly lastModified: number;
-  /** The object after the change, as JSON. */
+  /** Returns the object after the change as JSON. */
   text(): string;
 }
 
-/** Which changes are wanted; what is left out does not matter. */
+/** Criteria for changes; absent members match all. */
 export interface ChangeSelection {
   readonly kind?: 'record';
   readonly isDeletion?: true;
-  /** The greatest timestamp of the object. */
+  /** Largest timestamp of the object. */
   readonly upTo?: number;
-  /** The least timestamp of the object. */
+  /** Smallest timestamp of the object. */
   readonly from?: number;
-  /** The change after which to look. */
+  /** Only changes after this one. */
   readonly after?: LoggedChange | undefined;
-  /** The change before which to look. */
+  /** Only changes before this one. */
   readonly before?: LoggedChange;
-  /** The records to look for, when they are few; others may be among what is found. */
+  /** Narrows the search to these records if they are few; others may be found too. */
   readonly recordIds?: readonly string[] | undefined;
 }
 
@@ -45,12 +45,12 @@ export class ChangeLog {
   readonly #collectionId: string;
   readonly #unrecorded: readonly LoggedChange[];
 
-  /** @param unrecorded what the request has done in the bucket so far and is going to be recorded, in order */
+  /** @param unrecorded changes of the current request in the bucket that will be recorded, in order */
   constructor(storage: StorageReader, history: ListKey, collectionId: string, unrecorded: readonly Change[]) {
     this.#storage = storage;
     this.#history = history;
     this.#collectionId = collectionId;
-    // They come after all that is in the history, wherever that ends.
+    // Their positions are above those of all entries in the history.
     const first = Number.MAX_SAFE_INTEGER - unrecorded.length;
     this.#unrecorded = unrecorded
       .map((change, index) => ({ change, position: first + index }))
@@ -59,7 +59,7 @@ export class ChangeLog {
       .toReversed();
   }
 
-  /** Whether any change is like that. */
+  /** Returns whether a change matches. */
   async has(selection: ChangeSelection): Promise<boolean> {
     if (this.#unrecorded.some((change) => isSelected(change, selection))) return true;
     const options = { filters: this.#filters(selection), sort: newestFirst, limit: 1 };
@@ -67,7 +67,7 @@ export class ChangeLog {
     return entries.length > 0;
   }
 
-  /** The changes that are like that. */
+  /** Yields the matching changes. */
   async *newestFirst(selection: ChangeSelection): AsyncGenerator<LoggedChange, void, undefined> {
     for (const change of this.#unrecorded) if (isSelected(change, selection)) yield change;
     for await (const entries of walk(this.#storage, this.#history, { filters: this.#filters(selection) })) {
@@ -105,7 +105,7 @@ function readChange({ kind, action, ids, new: entry }: Change, position: number)
 function readEntry(entry: StoredObject): LoggedChange {
   const target = getKey(entry.attributes, 'target');
   const data = isJsonObject(target) ? getKey(target, 'data') : undefined;
-  if (!isJsonObject(data)) throw new Error('a history entry without the object it is about');
+  if (!isJsonObject(data)) throw new Error('A history entry has no target object.');
   return {
     position: entry.lastModified,
     kind: readText(entry, 'resource_name'),

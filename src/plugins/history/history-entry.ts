@@ -1,9 +1,12 @@
-// One history entry as text: what was done to which object, by whom, and the whole object after it.
+// History entries: the JSON text of an entry with the action, the user and the whole object, and filters on its fields.
+import type { JsonValue } from '../../base/json.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
+import type { Comparison, Filter } from '../../core/query/ast.ts';
+import { parseField } from '../../core/query/fields.ts';
 import type { Change } from '../../engine/kind.ts';
 
 /**
- * The attributes of the entry about a change. The object goes in as the text it is stored as, so that it loses nothing.
+ * Formats the attributes of the entry for a change. The object is inserted as its stored text, which keeps all digits.
  *
  * @param now milliseconds since 1970 UTC
  */
@@ -21,12 +24,17 @@ export function formatHistoryEntry(change: Change, now: number): string {
   return `${head.slice(0, -1)},"target":${target}}`;
 }
 
-/** The bucket is known from the list, unless the entry is about the bucket itself. */
+/** Returns the ids without that of the bucket, which the list implies, unless the change is to the bucket itself. */
 function idsBelowBucket({ kind, ids }: Change): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(ids).filter(([name]) => kind === 'bucket' || name !== 'bucket_id'));
 }
 
-/** ISO 8601 in UTC, with the microseconds that clients expect; the clock knows none. */
+/** Formats ISO 8601 in UTC, with the microseconds that clients expect. */
 function formatDate(now: number): string {
   return new Date(now).toISOString().replace('Z', '000+00:00');
+}
+
+/** Returns the filter that compares a field of entries with a value. */
+export function where(name: string, operator: Comparison, value: JsonValue): Filter {
+  return { field: parseField(name), operator, value };
 }

@@ -1,9 +1,9 @@
-// The places that the settings leave out of the history: object URIs, and what a change has to do with them.
+// URIs of objects with a history: their reader for settings, and tests whether a change is inside of one.
 import { createUriParser, objectTemplate, type ObjectAddress } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/kind.ts';
 import { list, type Reader } from '../../settings/readers.ts';
 
-/** The kinds that have a history. */
+/** The kinds of objects whose changes are recorded. */
 export const recordedKinds: readonly string[] = ['bucket', 'group', 'collection', 'record'];
 
 const parse = createUriParser([
@@ -15,7 +15,7 @@ const parse = createUriParser([
 
 const form = 'URIs of buckets, groups, collections or records, such as /buckets/a/collections/b';
 
-/** A list of URIs of objects that have a history. */
+/** Reads a list of object URIs. */
 export function objectUris(): Reader<readonly string[]> {
   const words = list(form);
   return {
@@ -24,19 +24,19 @@ export function objectUris(): Reader<readonly string[]> {
       const reading = words.read(given);
       if (reading.kind !== 'value') return reading;
       const uris = reading.value.map((uri) => uri.replace(/(?<=.)\/$/, ''));
-      const isRight = uris.every((uri) => parse(uri) !== undefined);
-      return isRight ? { kind: 'value', value: uris } : { kind: 'wrong', expected: form };
+      const areValid = uris.every((uri) => parse(uri) !== undefined);
+      return areValid ? { kind: 'value', value: uris } : { kind: 'wrong', expected: form };
     },
   };
 }
 
-/** The ids in a URI as the root view shows them: `{bucket: 'a', collection: 'b'}`. */
+/** Returns the ids in a URI as the root view shows them: `{bucket: 'a', collection: 'b'}`. */
 export function idsByKind(uri: string): Readonly<Record<string, string>> {
   const { ids }: ObjectAddress = parse(uri) ?? { kind: '', ids: {} };
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name.replace(/_id$/, ''), id]));
 }
 
-/** Whether the object, or what it lies in, is one of these. */
+/** Returns whether the object or one of its parents is in the set. */
 export function isWithin({ uri, ids }: Change, excludedUris: ReadonlySet<string>): boolean {
   if (excludedUris.size === 0) return false;
   const bucket = bucketUri(ids);
@@ -47,7 +47,7 @@ export function isWithin({ uri, ids }: Change, excludedUris: ReadonlySet<string>
   );
 }
 
-/** URI of the bucket that something lies in. */
+/** Returns the URI of the bucket of an object. */
 export function bucketUri(ids: Change['ids']): string {
   return `/buckets/${ids['bucket_id']}`;
 }

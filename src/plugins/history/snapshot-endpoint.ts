@@ -1,4 +1,5 @@
-// `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: a collection as it was.
+// `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: the records of a collection at a past
+// time.
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
@@ -18,7 +19,7 @@ const instant: ParameterRule = {
   form: 'milliseconds since 1970',
 };
 
-/** @param maxBytes of all records in one answer */
+/** @param maxBytes maximum size of all records in a response */
 export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxBytes: number): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => respond({ objects, scope, maxBytes }, context);
   const requireAccess = (context: Context): Promise<void> =>
@@ -59,17 +60,17 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const { caller, ids, issues, parameters, unit } = context;
   const { reader } = unit;
   const records = objects.kind('record');
-  // Whoever may read all records as they are may read them as they were.
+  // Past records require the same permission as current ones.
   await requireAllowed(records.rules.readList, caller, reader, ids);
   if (issues.length > 0) throw invalidParameters(issues);
-  // Whole milliseconds that numbers can tell apart.
+  // Larger timestamps are not exact numbers.
   const at = Math.min(Number(parameters['timestamp']), Number.MAX_SAFE_INTEGER);
   const collectionId = ids['collection_id']!;
   const { storage } = reader;
   const collections = objects.kind('collection').listKey(ids, anonymous);
   const exists = (await storage.get(collections, collectionId)) !== undefined;
   const history = objects.kind('history').listKey(ids, anonymous);
-  // A batch is recorded when it ends; until then what it has done is not in the history.
+  // A batch is recorded at its end. Until then its changes are not in the history.
   const done = unit.changes.filter(({ kind }) => recordedKinds.includes(kind));
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new ChangeLog(storage, history, collectionId, unrecorded);
@@ -86,6 +87,6 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
 
 function rethrow(error: unknown): never {
   if (!(error instanceof SnapshotTooLarge)) throw error;
-  const message = 'The records are too many for one answer. Page through the history of the bucket instead.';
+  const message = 'The records are too large for one response. Read the history of the bucket in pages instead.';
   throw new ServiceError('requestTooLarge', { message, cause: error });
 }

@@ -1,4 +1,4 @@
-// Keeps the counters right and the limits kept: once for each request, inside its transaction, when all is done.
+// Updates the counters and enforces the limits, once at the end of each request, inside its transaction.
 import { ServiceError } from '../../core/errors.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
@@ -21,35 +21,35 @@ import { computeUsageChanges, type UsageChange } from './usage-changes.ts';
 
 export class QuotaEnforcement {
   readonly #limits: QuotaLimits;
-  /** What was counted in collections at the moment of their deletion. */
-  readonly #lost = new WeakMap<Change, Usage>();
+  /** Usage of collections at the time of their deletion. */
+  readonly #deletedUsage = new WeakMap<Change, Usage>();
 
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
-  /** Remembers what is counted in a collection that is being deleted, while its counter is still there. */
+  /** Saves the usage of a collection that is being deleted, while its counter still exists. */
   async saveDeletedUsage(deletion: Change, unit: UnitOfWork): Promise<void> {
     const { storage } = await unit.writer();
     const { object } = await storage.lock(counterList(deletion.uri), collectionCounter);
-    this.#lost.set(deletion, parseUsage(object));
+    this.#deletedUsage.set(deletion, parseUsage(object));
   }
 
   /**
-   * Counts what a request has changed.
+   * Counts the changes of a request.
    *
-   * @throws ServiceError insufficientStorage when a limit is exceeded; noUsage of the request is kept then
+   * @throws ServiceError insufficientStorage when a limit is exceeded, which rolls back the request
    */
   async count(changes: readonly Change[], unit: UnitOfWork): Promise<void> {
     for (const change of changes) this.#requireObjectWithin(change);
-    const usageChanges = computeUsageChanges(changes, (deletion) => this.#lost.get(deletion) ?? noUsage)
+    const usageChanges = computeUsageChanges(changes, (deletion) => this.#deletedUsage.get(deletion) ?? noUsage)
       .filter(({ isGone }) => !isGone)
       .map((usageChange) => ({ ...usageChange, list: counterList(usageChange.uri) }))
       .toSorted((a, b) => compareLists(a.list, b.list));
     if (usageChanges.length === 0) return;
     const { storage } = await unit.writer();
     const locks = [...new Set(usageChanges.map(({ bucketId }) => bucketId))].map((id) => counterLock(`/buckets/${id}`));
-    // Sent together; locks are taken in the order in which they were asked for.
+    // Sent together. Locks are taken in the order of the calls.
     const [, states] = await Promise.all([
       Promise.all(locks.toSorted(compareLists).map((lock) => storage.lock(lock))),
       Promise.all(usageChanges.map(({ list, ...usageChange }) => storage.lock(list, counterId(usageChange)))),
@@ -75,7 +75,7 @@ export class QuotaEnforcement {
     const limit = ofCollection?.maxBytesPerItem ?? this.#limits.ofBucket(bucketId).maxBytesPerItem;
     if (limit === undefined) return;
     const size = sizeOf(entry);
-    if (size > limit) throw exceeded(`The ${kind} has ${size} bytes, ${limit} are allowed.`);
+    if (size > limit) throw exceeded(`The ${kind} has ${size} bytes. The limit is ${limit}.`);
   }
 
   /** @throws ServiceError insufficientStorage */
@@ -86,10 +86,10 @@ export class QuotaEnforcement {
       : this.#limits.ofCollection(bucketId, collectionId);
     const name = isBucket ? 'bucket' : 'collection';
     if (maxBytes !== undefined && size > maxBytes) {
-      throw exceeded(`The ${name} would have ${size} bytes, ${maxBytes} are allowed.`);
+      throw exceeded(`The ${name} would have ${size} bytes. The limit is ${maxBytes}.`);
     }
     if (maxItems !== undefined && records > maxItems) {
-      throw exceeded(`The ${name} would have ${records} records, ${maxItems} are allowed.`);
+      throw exceeded(`The ${name} would have ${records} records. The limit is ${maxItems}.`);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Quotas: how much buckets and collections may hold. What they hold is counted in the transaction of every change.
+// Plugin `quotas`: limits size and number of objects in buckets and collections. Counters are updated in the
+// transaction of every change. See docs/guides/quotas.md.
 import { definePlugin } from '../../http/plugin.ts';
 import { QuotaEnforcement } from './enforcement.ts';
 import { quotaFamilies, QuotaLimits, quotaSettings } from './limits.ts';
@@ -10,12 +11,15 @@ export const quotas = definePlugin({
   setup({ settings, stores, documentationUrl }) {
     const { name, abilities } = stores.storage.database;
     if (!abilities.rollback) {
-      throw new Error(`quotas need a storage that can undo what exceeds them, and ${name} cannot.`);
+      throw new Error(`Quotas require a storage backend with rollback, which ${name} does not have.`);
     }
     const enforcement = new QuotaEnforcement(new QuotaLimits(settings));
     return {
       capabilities: {
-        quotas: { description: 'What buckets and collections hold is limited.', url: documentationUrl('quotas') },
+        quotas: {
+          description: 'Limits the size and number of objects in buckets and collections.',
+          url: documentationUrl('quotas'),
+        },
       },
       subscribers: [
         {

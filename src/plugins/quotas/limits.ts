@@ -1,12 +1,12 @@
-// The limits that the settings put on buckets and collections. The most particular name wins; ids come from requests,
-// so what was found is kept for a while.
+// Limits of buckets and collections in the settings. The most specific name applies. Ids come from requests, so the
+// cache of limits is bounded.
 import { LRUCache } from 'lru-cache';
 import { setting } from '../../settings/definition.ts';
 import { family, type SettingsFamily } from '../../settings/families.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Limits on one bucket or collection; `undefined`: none. */
+/** Limits of one bucket or collection; `undefined` means unlimited. */
 export interface Limits {
   readonly maxBytes: number | undefined;
   readonly maxItems: number | undefined;
@@ -20,24 +20,32 @@ const none = { default: undefined, section };
 export const quotaSettings = {
   'quotas.bucket_max_bytes': setting<number | undefined>(
     count,
-    'Total size of a bucket: its own attributes, groups, collections and records.',
+    'Maximum total size of a bucket, in bytes: its own attributes, groups, collections and records. Not set means unlimited.',
     none,
   ),
-  'quotas.bucket_max_items': setting<number | undefined>(count, 'Number of records in a bucket.', none),
+  'quotas.bucket_max_items': setting<number | undefined>(
+    count,
+    'Maximum number of records in a bucket. Not set means unlimited.',
+    none,
+  ),
   'quotas.bucket_max_bytes_per_item': setting<number | undefined>(
     count,
-    'Size of one object in a bucket, the bucket itself included.',
+    'Maximum size of one object in a bucket, or of the bucket itself, in bytes. Not set means unlimited.',
     none,
   ),
   'quotas.collection_max_bytes': setting<number | undefined>(
     count,
-    'Total size of a collection: its own attributes and its records.',
+    'Maximum total size of a collection, in bytes: its own attributes and its records. Not set means unlimited.',
     none,
   ),
-  'quotas.collection_max_items': setting<number | undefined>(count, 'Number of records in a collection.', none),
+  'quotas.collection_max_items': setting<number | undefined>(
+    count,
+    'Maximum number of records in a collection. Not set means unlimited.',
+    none,
+  ),
   'quotas.collection_max_bytes_per_item': setting<number | undefined>(
     count,
-    'Size of one record, or of the collection itself; goes before that of the bucket.',
+    'Maximum size of one record, or of the collection itself, in bytes; overrides that of the bucket. Not set means the limit of the bucket.',
     none,
   ),
 };
@@ -46,13 +54,13 @@ export const quotaFamilies: readonly SettingsFamily[] = [
   family({
     form: 'quotas.bucket_<bucket>_<limit>, quotas.collection_<bucket>_<limit>, quotas.collection_<bucket>_<collection>_<limit>',
     sentence:
-      'The same limits (max_bytes, max_items, max_bytes_per_item) for one bucket, for the collections of one bucket, or for one collection.',
+      'Limits (max_bytes, max_items, max_bytes_per_item) of one bucket, of the collections in one bucket, or of one collection.',
     pattern: /^quotas\.(?:bucket|collection)_.+_max_(?:bytes|items|bytes_per_item)$/,
     reader: count,
   }),
 ];
 
-/** Buckets and collections whose limits are remembered. */
+/** Maximum number of cached limits. */
 const maxCached = 1000;
 
 export class QuotaLimits {
@@ -72,7 +80,7 @@ export class QuotaLimits {
     return this.#find([`${ofBucket}_${collectionId}`, ofBucket, 'quotas.collection']);
   }
 
-  /** @param names beginnings of names, the most particular first */
+  /** @param names prefixes of setting names, most specific first */
   #find(names: readonly string[]): Limits {
     const key = names[0]!;
     let limits = this.#known.get(key);

@@ -1,5 +1,4 @@
-// Counts anew what buckets and collections hold, where the counters are not to be trusted: after quotas were switched
-// on, or objects were written by a service without them.
+// Rebuilds counters that may be wrong: after quotas were enabled, or after a service without quotas wrote objects.
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
 import { walk } from '../../engine/walk.ts';
 import {
@@ -16,15 +15,15 @@ import {
 } from './counters.ts';
 import { sizeOf } from './size.ts';
 
-/** A counter, what it says and what it should say. */
+/** Stored and actual usage of one bucket or collection. */
 export interface CounterCheck {
-  /** Of the bucket or collection. */
+  /** URI of the bucket or collection. */
   readonly uri: string;
   readonly stored: Usage | undefined;
   readonly counted: Usage;
 }
 
-/** Whether a counter says something else than it should. */
+/** Returns whether the stored usage differs from the actual usage. */
 export function isOutdated({ stored, counted }: CounterCheck): boolean {
   if (stored === undefined) return true;
   const { collections, records, size } = subtract(stored, counted);
@@ -34,8 +33,8 @@ export function isOutdated({ stored, counted }: CounterCheck): boolean {
 /**
  * Counts a bucket and its collections, page by page.
  *
- * @param onCounted told how many more objects were counted
- * @returns noUsage when there is no such bucket
+ * @param onCounted receives the number of objects counted since the last call
+ * @returns an empty list when the bucket does not exist
  */
 export async function checkBucket(
   storage: StorageReader,
@@ -69,7 +68,7 @@ export async function checkBucket(
 }
 
 /**
- * Recounts a bucket and stores what it finds, while nobody else changes anything that is counted.
+ * Counts a bucket and corrects its counters. Its locks block all writes to the bucket meanwhile.
  *
  * @returns the counters that were wrong
  */
@@ -79,7 +78,7 @@ export async function rebuildBucket(
   onCounted?: (objects: number) => void,
 ): Promise<readonly CounterCheck[]> {
   const uri = `/buckets/${bucketId}`;
-  // Whoever changes something in the bucket needs this list before the end, so noUsage is committed meanwhile.
+  // Every change in the bucket needs this lock before its commit.
   await storage.lock(counterLock(uri));
   await storage.lock(counterList(uri));
   const wrong = (await checkBucket(storage, bucketId, onCounted)).filter(isOutdated);
@@ -90,7 +89,7 @@ export async function rebuildBucket(
   return wrong;
 }
 
-/** Takes a collection off the counter of its bucket, for who deletes it without an event; to be called before. */
+/** Subtracts a collection from the counter of its bucket. Call it before deleting a collection without an event. */
 export async function subtractCollection(
   storage: StorageWriter,
   bucketId: string,

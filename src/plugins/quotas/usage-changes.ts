@@ -1,28 +1,28 @@
-// Adds up what a request has changed, for each bucket and each collection it touched.
+// Sums the changes of a request by bucket and collection.
 import type { Change } from '../../engine/kind.ts';
 import { add, noUsage, subtract, type Usage } from './counters.ts';
 import { sizeOf } from './size.ts';
 
-/** What a request did to one bucket or collection. */
+/** Change of usage of one bucket or collection in a request. */
 export interface UsageChange {
   readonly uri: string;
   readonly bucketId: string;
   readonly collectionId: string | undefined;
-  /** How much more there is now, compared with the stored counter. */
+  /** Difference to the stored counter. */
   readonly change: Usage;
-  /** Whether anything was created or updated, and not only deleted. */
+  /** Whether the request created or updated objects, and did not only delete. */
   readonly hasWrites: boolean;
-  /** Whether it is gone, and its counter with it. */
+  /** Whether the bucket or collection was deleted, with its counter. */
   readonly isGone: boolean;
 }
 
 type MutableUsageChange = { -readonly [K in keyof UsageChange]: UsageChange[K] };
 
 /**
- * Tallies of all buckets and collections that changes touched.
+ * Returns the changes of usage of all buckets and collections that a request touched.
  *
- * @param changes in the order in which they happened
- * @param countedIn what the stored counter of a collection said when this change deleted it
+ * @param changes in chronological order
+ * @param countedIn returns the stored usage of a collection at its deletion
  */
 export function computeUsageChanges(
   changes: readonly Change[],
@@ -50,7 +50,7 @@ export function computeUsageChanges(
     const collection =
       collectionId === undefined ? undefined : open(`${uri}/collections/${collectionId}`, bucketId, collectionId);
     if (kind === 'collection' && action === 'delete') {
-      // Everything that was counted in it goes with it, what this request has put there included.
+      // The deletion also removes what this request has created in the collection.
       const lost = add(countedIn(change), collection!.change);
       bucket.change = subtract(bucket.change, { ...lost, collections: 1 });
       Object.assign(collection!, { change: noUsage, hasWrites: false, isGone: true });
@@ -67,7 +67,6 @@ export function computeUsageChanges(
   return [...usageChanges.values()];
 }
 
-/** A bucket that is deleted takes everything along that was counted in it. */
 function forget(usageChanges: Map<string, MutableUsageChange>, bucketUri: string): void {
   for (const uri of usageChanges.keys())
     if (uri === bucketUri || uri.startsWith(`${bucketUri}/`)) usageChanges.delete(uri);

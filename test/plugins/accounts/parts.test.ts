@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressGroup } from '../../../src/http/address-group.ts';
-import { fillTemplate, placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
+import { fillTemplate } from '../../../src/base/template.ts';
+import { placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from '../../../src/plugins/accounts/scrypt-hash.ts';
 
 describe('hashes of passwords', () => {

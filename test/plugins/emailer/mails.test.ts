@@ -1,4 +1,4 @@
-// Which mails are sent about which changes, to whom, and what is in them.
+// Mails for changes: events, recipients and content.
 import { describe, expect, it } from 'vitest';
 import { allBackends } from '../../support/backends.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
@@ -12,7 +12,7 @@ const recordHook = {
 };
 
 describe.each(allBackends)('Mails about changes on $name', (backend) => {
-  it('are sent for each record that is created, updated or deleted, when it is committed.', async () => {
+  it('are sent after the commit for each created, updated or deleted record.', async () => {
     const sink = await startMailSink();
     const service = await backend.start({ settings: mailSettings(sink) });
     try {
@@ -33,7 +33,7 @@ describe.each(allBackends)('Mails about changes on $name', (backend) => {
   });
 });
 
-describe('The texts of a mail', () => {
+describe('The text of a mail', () => {
   const names = [
     'bucket_id',
     'collection_id',
@@ -51,7 +51,7 @@ describe('The texts of a mail', () => {
     'unknown',
   ];
 
-  it('have what is known about the change in place of placeholders.', async () => {
+  it('has the values of the change in place of placeholders.', async () => {
     const { service, owner, sink } = await start({ settings: { project_name: 'Larder' } });
     const template = [...names.map((name) => `{${name}}`), '{{id}}', '{timestamp}'].join('\n');
     await saveHooks(owner, [{ ...recordHook, template }]);
@@ -81,7 +81,7 @@ describe('The texts of a mail', () => {
     expect(`"${lines.at(-1)!}"`).toBe(record.headers['etag']);
   });
 
-  it('show no secrets of the service.', async () => {
+  it('shows no secrets of the service.', async () => {
     const { owner, sink } = await start();
     await saveHooks(owner, [{ ...recordHook, template: '{settings[userid_hmac_secret]}' }]);
     await putRecord(owner, 'apple');
@@ -89,7 +89,7 @@ describe('The texts of a mail', () => {
     expect(letter!.text).toBe('{settings[userid_hmac_secret]}');
   });
 
-  it('have a subject by default, and a sender if the hook names one.', async () => {
+  it('has a default subject, and the sender of the hook if given.', async () => {
     const { owner, sink } = await start();
     const sender = 'The larder <larder@example.org>';
     await saveHooks(owner, [{ resource_name: 'record', template: 'x', recipients: [everybody], sender }]);
@@ -114,7 +114,7 @@ describe('The texts of a mail', () => {
 });
 
 describe('Hooks', () => {
-  it('of a collection take the place of those of its bucket.', async () => {
+  it('of a collection replace those of its bucket.', async () => {
     const { owner, sink } = await start();
     const hook = (template: string): object => ({ ...recordHook, template, subject: '{collection_id}' });
     await saveHooks(owner, [hook('bucket')], '/v1/buckets/food');
@@ -131,7 +131,7 @@ describe('Hooks', () => {
     ]);
   });
 
-  it('without filters are about records and the collection itself, which may be deleted.', async () => {
+  it('without filters match records and the collection itself, including its deletion.', async () => {
     const { owner, sink } = await start();
     await saveHooks(owner, [{ template: '{resource_name} {action}', recipients: [everybody] }]);
     await sink.received(1);
@@ -152,7 +152,7 @@ describe('Hooks', () => {
     ['an event', { event: 'kinto.core.events.AfterResourceChanged', action: 'update' }, ['update apple']],
     ['an event by pattern', { event: '^.*ResourceChanged$', id: 'pear' }, ['create pear']],
     ['several things', { action: '^(update|delete)$', id: '^ap+le$' }, ['update apple']],
-  ])('may be restricted by %s.', async (_what, filters, expected) => {
+  ])('can be restricted by %s.', async (_what, filters, expected) => {
     const { owner, sink } = await start();
     const never = [
       { event: 'ReviewRequested' },
@@ -172,7 +172,7 @@ describe('Hooks', () => {
     expect(letters.map(({ text }) => text).toSorted()).toEqual(expected);
   });
 
-  it('send one mail for each object and each hook that applies.', async () => {
+  it('send one mail for each object and each matching hook.', async () => {
     const { owner, sink } = await start();
     await saveHooks(owner, [recordHook, { ...recordHook, template: 'again {id}', action: 'create' }]);
     const requests = ['a', 'b'].map((id) => ({ method: 'PUT', path: `${collection}/records/${id}`, body: {} }));
@@ -192,7 +192,7 @@ describe('Hooks', () => {
 });
 
 describe('Recipients', () => {
-  it('may be groups, whose members with addresses get the mail, each once.', async () => {
+  it('can be groups, whose members with addresses get one mail each.', async () => {
     const { owner, sink } = await start();
     const members = [
       'account:zoe@example.org',
@@ -208,7 +208,7 @@ describe('Recipients', () => {
     expect(letter!.to).toEqual([everybody, 'zoe@example.org', 'ann@example.org']);
   });
 
-  it('that are nobody get no mail, and no more than the limit get one.', async () => {
+  it('that do not exist get no mail, and the limit applies to addresses.', async () => {
     const { owner, sink } = await start({ settings: { 'emailer.max_recipients': '2' } });
     const members = ['a@example.org', 'b@example.org', 'c@example.org'];
     await owner.request('PUT', '/v1/buckets/food/groups/many', { body: { data: { members } } });

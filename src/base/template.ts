@@ -1,14 +1,14 @@
-// Texts of mails with placeholders in braces.
+// Texts with placeholders in braces, as the bodies and subjects of mails have them.
 
 /** Values by placeholder. */
 export type Placeholders = ReadonlyMap<string, string>;
 
-/** Longest value put into a mail: clients choose some of them. */
-const maxValueChars = 1000;
+/** Maximum number of characters of a value. Clients choose some of the values. */
+export const maxValueChars = 1000;
 
 /**
- * Replaces each known `{placeholder}`, and doubled braces by single ones; unknown placeholders stay as they are. Values
- * are not looked at again.
+ * Replaces each known `{placeholder}` and doubled braces by single ones. Unknown placeholders stay unchanged, and values are
+ * not expanded again.
  */
 export function fillTemplate(template: string, placeholders: Placeholders): string {
   return template.replaceAll(/\{\{|\}\}|\{([^{}]+)\}/g, (whole, name?: string) => {
