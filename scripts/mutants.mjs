@@ -261,23 +261,23 @@ export const mutants = [
   // Files
   {
     name: 'clients say themselves what the file of a record is',
-    file: 'src/plugins/attachments/changes.ts',
+    file: 'src/plugins/attachments/subscribers.ts',
     find: 'if (own === undefined || !equalValues(own, after)) throw',
     replace: 'if (own !== undefined && !equalValues(own, after)) throw',
     backend: 'memory',
   },
   {
     name: 'a file is shown to those who may not read its record',
-    file: 'src/plugins/attachments/readable.ts',
+    file: 'src/plugins/attachments/file-access.ts',
     find: "const isReader = await host.objects.isAllowed(context, place, 'read');",
     replace: 'const isReader = true;',
     backend: 'memory',
   },
   {
     name: 'a file stays when it is taken away from its record',
-    file: 'src/plugins/attachments/changes.ts',
-    find: 'if (after === undefined || change.isByService === true) await retire(',
-    replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await retire(',
+    file: 'src/plugins/attachments/subscribers.ts',
+    find: 'if (after === undefined || change.isByService === true) await unlink(',
+    replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await unlink(',
     backend: 'memory',
   },
 

@@ -8,8 +8,8 @@ import { subtractCollection } from '../plugins/quotas/rebuild.ts';
 import { cascade } from '../resources/cascade.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { anonymous } from '../engine/caller.ts';
-import { findUnusedFiles } from '../plugins/attachments/clean.ts';
-import { retireCollection } from '../plugins/attachments/links.ts';
+import { findUnusedFiles } from '../plugins/attachments/unused-files.ts';
+import { unlinkCollection } from '../plugins/attachments/file-links.ts';
 import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -156,7 +156,7 @@ export async function deleteCollection(
       );
       if (hasAttachments(settings)) {
         const { keepsOldFiles } = new Rules(settings).of({ bucket, collection });
-        files.push(...(await retireCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
+        files.push(...(await unlinkCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
       }
       return 'done';
     }),

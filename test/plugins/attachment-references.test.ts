@@ -10,7 +10,7 @@ import { storedId } from '../../src/core/objects/object-id.ts';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
 import type { ObjectPlace } from '../../src/engine/objects.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { findUnusedFiles } from '../../src/plugins/attachments/clean.ts';
+import { findUnusedFiles } from '../../src/plugins/attachments/unused-files.ts';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
 import { forEachBackend } from '../support/backends.ts';

@@ -1,7 +1,7 @@
 // Names of files: what clients say, cleaned for people to read, and what the store is asked to call them, which is made
 // of a few harmless characters only.
 import { randomUUID } from 'node:crypto';
-import { extensionOf, mayRun } from './file-types.ts';
+import { extensionOf, isExecutable } from './file-types.ts';
 import type { CollectionIds, FileRules } from './rules.ts';
 
 const maxShownLength = 255;
@@ -52,8 +52,8 @@ export function storedName({ folder, randomizes, pattern }: FileRules, parts: Na
   const filled = fill(pattern, placeholders);
   // A pattern without the name has no extension either.
   const whole = pattern.includes('{filename}') ? filled : filled + extension;
-  const above = fill(folder, { bucket_id: ids.bucket, collection_id: ids.collection });
-  const folders = above
+  const parentPath = fill(folder, { bucket_id: ids.bucket, collection_id: ids.collection });
+  const folders = parentPath
     .split('/')
     .map(safePart)
     .filter((part) => part !== '');
@@ -77,7 +77,7 @@ function safeFilename(filename: string, extension: string): string {
   const stem = extension === '' ? filename : filename.slice(0, -extension.length);
   const plain = safePart(stem)
     .split('.')
-    .map((part, index) => (index > 0 && mayRun(part.toLowerCase()) ? `_${part}` : `.${part}`))
+    .map((part, index) => (index > 0 && isExecutable(part.toLowerCase()) ? `_${part}` : `.${part}`))
     .join('')
     .slice(1, maxStemLength + 1);
   const name = plain === '' || isDevice(plain) ? `file_${plain}`.replace(/_$/, '') : plain;

@@ -15,7 +15,7 @@ const groups: ReadonlyMap<string, readonly string[]> = new Map([
 const byDefault: readonly string[] = ['documents', 'text', 'images', 'data'];
 
 /** Extensions that may be something a web server runs. */
-const running: ReadonlySet<string> = new Set([
+const executableExtensions: ReadonlySet<string> = new Set([
   ...groups.get('scripts')!,
   ...groups.get('executables')!,
   'cgi',
@@ -41,8 +41,8 @@ export function extensionOf(filename: string): string {
 }
 
 /** Whether files so named are something that a web server might run. */
-export function mayRun(extension: string): boolean {
-  return running.has(extension);
+export function isExecutable(extension: string): boolean {
+  return executableExtensions.has(extension);
 }
 
 const mediaType = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/;
@@ -76,9 +76,9 @@ export function cleanMimetype(given: string | undefined): string {
 }
 
 /** What a browser shows without running anything; everything else is saved. SVG and HTML run scripts. */
-const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
+const displayableTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
 
 /** Whether a browser may show files of the type in its window. */
-export function isShown(mimetype: string): boolean {
-  return shown.test(mimetype);
+export function isDisplayable(mimetype: string): boolean {
+  return displayableTypes.test(mimetype);
 }

@@ -33,7 +33,7 @@ export interface FormLimits {
   readonly json: JsonLimits;
 }
 
-interface FormRoom extends FormLimits {
+interface FormBudget extends FormLimits {
   /** Where what the form holds besides its file is reserved. */
   readonly memory: MemoryAccount | undefined;
 }
@@ -52,15 +52,15 @@ const maxParts = 10;
 const maxHeaderBytes = 16_384;
 const maxHeaders = 20;
 /** What may lie between two places where bytes are counted. */
-const slackBytes = 1_048_576;
+const toleranceBytes = 1_048_576;
 /** What is thrown away of a form that was given up, so that the answer is read before the connection breaks. */
 const maxDrainedBytes = 64 * 1_048_576;
 
 const read = new WeakMap<RequestBody, Promise<Form>>();
 
 /**
- * The form in the body of a request, which is read once, however often this is called. Its file is there until the request
- * is answered for good.
+ * The form in the body of a request, which is read once, however often this is called. Its file is there until the
+ * request is answered for good.
  *
  * @throws ServiceError invalidParameters, invalidPostedData, requestTooLarge, badRequest, overloaded
  */
@@ -81,7 +81,7 @@ async function parseForm(
   body: RequestBody,
   headers: RequestHeaders,
   folder: () => Promise<string>,
-  limits: FormRoom,
+  limits: FormBudget,
 ): Promise<Form> {
   const { 'content-type': type = '' } = headers;
   const { stream } = body;
@@ -147,7 +147,7 @@ interface ArrivingFile {
 class Parts {
   readonly #parser: BusboyInstance;
   readonly #path: string;
-  readonly #limits: FormRoom;
+  readonly #limits: FormBudget;
   readonly #fields = new Map<string, JsonObject>();
   /** What is wrong with the form, as soon as something is. */
   #failure: unknown;
@@ -158,7 +158,7 @@ class Parts {
   /** Bytes besides the file for which there is room. */
   #roomBytes = smallBytes;
 
-  constructor(parser: BusboyInstance, path: string, limits: FormRoom) {
+  constructor(parser: BusboyInstance, path: string, limits: FormBudget) {
     this.#parser = parser;
     this.#path = path;
     this.#limits = limits;
@@ -184,7 +184,7 @@ class Parts {
       if (next.done === true) break;
       received += next.value.length;
       const besides = received - this.#fileBytes;
-      if (besides > 3 * this.#limits.otherBytes + slackBytes) throw new ServiceError('requestTooLarge');
+      if (besides > 3 * this.#limits.otherBytes + toleranceBytes) throw new ServiceError('requestTooLarge');
       if (besides > this.#roomBytes) await this.#reserve(besides);
       await this.#unlessBroken(this.#write(next.value));
     }
@@ -258,7 +258,7 @@ class Parts {
     }
     if (this.#file !== undefined) throw badPart(name, 'expected one file');
     const filename = cleanFilename(given ?? '');
-    if (filename === '') throw withoutName();
+    if (filename === '') throw missingFilename();
     const counted = { limitBytes: this.#limits.fileBytes, onBytes: (bytes: number) => void (this.#fileBytes += bytes) };
     // Left alone when the reader has had enough, which would be an error of the stream and hide the reason.
     const source: AsyncIterable<Uint8Array> = stream.iterator({ destroyOnReturn: false });
@@ -268,7 +268,7 @@ class Parts {
   }
 
   #addField(name: string | undefined, value: string, isTruncated: boolean): void {
-    if (name === 'attachment') throw withoutName();
+    if (name === 'attachment') throw missingFilename();
     if (name !== 'data' && name !== 'permissions') throw badPart(name ?? '', 'unknown part');
     if (isTruncated) throw new ServiceError('requestTooLarge');
     if (this.#fields.has(name)) throw badPart(name, 'expected once');
@@ -293,7 +293,7 @@ function notMultipart(): ServiceError {
   return invalidParameters([{ location: 'header', name: 'Content-Type', description }]);
 }
 
-function withoutName(): ServiceError {
+function missingFilename(): ServiceError {
   return invalidParameters([{ location: 'body', name: 'attachment', description: 'the file needs a name' }]);
 }
 

@@ -6,9 +6,9 @@ import { preconditionHeaders } from '../../engine/list-parameters.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { readVersion } from '../../settings/version.ts';
-import { servesItself, type Attachments } from './attachments.ts';
-import { subscribers } from './changes.ts';
-import { Deletions } from './deletions.ts';
+import { servesItself, type AttachmentService } from './service.ts';
+import { subscribers } from './subscribers.ts';
+import { FileDeletions } from './file-deletions.ts';
 import { parseExtensions, parseMimetypes } from './file-types.ts';
 import { removeAttachment } from './remove.ts';
 import { Rules } from './rules.ts';
@@ -35,15 +35,15 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   const secret = settings.get('userid_hmac_secret');
   const lifetimeSeconds = values['attachment.url_lifetime_seconds'];
   const signsUrls = lifetimeSeconds > 0 && secret !== '' && servesItself(baseUrl, `${versionPrefix}/attachments/`);
-  const parts: Attachments = {
+  const parts: AttachmentService = {
     host,
     store,
     rules,
-    deletions: new Deletions(store, logger),
+    deletions: new FileDeletions(store, logger),
     extensions: parseExtensions(values['attachment.extensions']),
     mimetypes,
     baseUrl,
-    servedBelow: `${versionPrefix}/attachments/`,
+    servingPath: `${versionPrefix}/attachments/`,
     signer: signsUrls ? createUrlSigner({ secret, lifetimeSeconds, clock: host.clock }) : undefined,
     uploaded: new WeakMap<UnitOfWork, Map<string, JsonObject>>(),
   };
@@ -60,7 +60,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
     },
     endpoints: [
       attachmentEndpoint(parts),
-      ...(servesItself(baseUrl, parts.servedBelow) ? servingEndpoints(parts) : []),
+      ...(servesItself(baseUrl, parts.servingPath) ? servingEndpoints(parts) : []),
     ],
     subscribers: subscribers(parts),
     healthChecks: {
@@ -80,7 +80,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   };
 }
 
-function attachmentEndpoint(parts: Attachments): Endpoint {
+function attachmentEndpoint(parts: AttachmentService): Endpoint {
   const exposes = ['ETag', 'Last-Modified', 'Location'];
   return {
     name: 'attachment',

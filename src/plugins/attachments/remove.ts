@@ -2,10 +2,10 @@
 // record, as when a client takes the attribute away itself.
 import type { Context } from '../../engine/context.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
-import type { Attachments } from './attachments.ts';
+import type { AttachmentService } from './service.ts';
 import { recordRequest, timestampsOf } from './upload.ts';
 
-export async function removeAttachment({ host }: Attachments, context: Context): Promise<ServiceResponse> {
+export async function removeAttachment({ host }: AttachmentService, context: Context): Promise<ServiceResponse> {
   const value = { data: { attachment: null } };
   const request = recordRequest(host.versionPrefix, context.request, context.ids, { method: 'PATCH', value });
   const response = await context.dispatch(request);

@@ -28,18 +28,18 @@ const readers = {
 } satisfies Record<(typeof overrides)[number], Reader<unknown>>;
 
 /** Collections whose rules are remembered; others are looked up again. */
-const maxRemembered = 1000;
+const maxCached = 1000;
 
 export class Rules {
   readonly #settings: Settings;
-  readonly #known = new LRUCache<string, FileRules>({ max: maxRemembered });
+  readonly #known = new LRUCache<string, FileRules>({ max: maxCached });
   /** Where no collection is known yet. */
-  readonly general: FileRules;
+  readonly defaults: FileRules;
 
   /** @throws SettingsError naming every value of a bucket or collection that is wrong */
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.general = this.#read(undefined);
+    this.defaults = this.#read(undefined);
     const problems: Problem[] = [];
     for (const key of settings.keys()) {
       const name = overrides.find((candidate) => key.endsWith(`.${candidate}`));

@@ -10,21 +10,21 @@ import { describeDocument, type OperationDescription } from '../../engine/descri
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
-import { addressOf, locationOf, type Attachments } from './attachments.ts';
-import { isShown } from './file-types.ts';
-import { addressOfUri, findLink, type Link, type RecordAddress } from './links.ts';
-import { findReadable } from './readable.ts';
+import { recordIdsOf, locationOf, type AttachmentService } from './service.ts';
+import { isDisplayable } from './file-types.ts';
+import { parseRecordUri, findLink, type Link, type RecordIds } from './file-links.ts';
+import { findReadableFile } from './file-access.ts';
 import type { UrlSigner } from './signed-urls.ts';
 
 const policy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-export function servingEndpoints(attachments: Attachments): readonly Endpoint[] {
+export function servingEndpoints(attachments: AttachmentService): readonly Endpoint[] {
   const { signer } = attachments;
   const files = fileEndpoint(attachments);
   return signer === undefined ? [files] : [files, urlEndpoint(attachments, signer)];
 }
 
-function urlEndpoint(attachments: Attachments, signer: UrlSigner): Endpoint {
+function urlEndpoint(attachments: AttachmentService, signer: UrlSigner): Endpoint {
   return {
     name: 'attachment-url',
     tag: 'attachments',
@@ -48,7 +48,7 @@ function describeUrl(): OperationDescription {
   };
 }
 
-function fileEndpoint(attachments: Attachments): Endpoint {
+function fileEndpoint(attachments: AttachmentService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => serve(attachments, context);
   const exposes = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range', 'Content-Disposition'];
   return {
@@ -61,11 +61,11 @@ function fileEndpoint(attachments: Attachments): Endpoint {
   };
 }
 
-async function serve(attachments: Attachments, context: Context): Promise<ServiceResponse> {
+async function serve(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { store } = attachments;
   const { request } = context;
   const { owner, location } = parseAddress(context.parameters['*'] ?? '');
-  const link = await findReadable(attachments, context, owner, location);
+  const link = await findReadableFile(attachments, context, owner, location);
   const headers: ResponseHeaders = {
     'Content-Type': link.mimetype,
     'Content-Disposition': disposition(link),
@@ -89,7 +89,7 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
 }
 
 /** The record and the name of the file in the store, as the address has them. */
-function parseAddress(path: string): { readonly owner: RecordAddress; readonly location: string } {
+function parseAddress(path: string): { readonly owner: RecordIds; readonly location: string } {
   const [bucket = '', collection = '', record = '', ...name] = path.split('/');
   const location = name.join('/');
   if (location === '') throw new ServiceError('unknownPath');
@@ -101,13 +101,13 @@ function parseAddress(path: string): { readonly owner: RecordAddress; readonly l
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
-async function signUrl(attachments: Attachments, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
+async function signUrl(attachments: AttachmentService, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
   const { host } = attachments;
   const { ids, caller, unit } = context;
   if (caller.userId === undefined) throw refusal(caller);
   await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');
-  const link = await findLink(unit.reader.storage, addressOf(ids));
-  const owner = link === undefined ? undefined : addressOfUri(link.ownerUri);
+  const link = await findLink(unit.reader.storage, recordIdsOf(ids));
+  const owner = link === undefined ? undefined : parseRecordUri(link.ownerUri);
   if (link === undefined || owner === undefined) throw new ServiceError('unknownPath');
   const { search, expires } = signer.sign(link);
   return jsonResponse(200, { url: locationOf(attachments, owner, link.location) + search, expires });
@@ -129,5 +129,5 @@ function disposition({ mimetype, filename }: Link): string {
   const exact = encodeURIComponent(filename.toWellFormed()).replaceAll(/['()*]/g, (mark) => {
     return `%${mark.charCodeAt(0).toString(16).toUpperCase()}`;
   });
-  return `${isShown(mimetype) ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${exact}`;
+  return `${isDisplayable(mimetype) ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${exact}`;
 }

@@ -27,7 +27,7 @@ export async function spool(
   path: string,
   { limitBytes, onBytes }: SpoolOptions,
 ): Promise<SpooledFile> {
-  const handle = await guard(() => open(path, 'wx', 0o600));
+  const handle = await translateErrors(() => open(path, 'wx', 0o600));
   const hash = createHash('sha256');
   let sizeBytes = 0;
   try {
@@ -36,7 +36,7 @@ export async function spool(
       onBytes(chunk.length);
       requireSize(sizeBytes, limitBytes);
       hash.update(chunk);
-      await guard(() => handle.writeFile(chunk));
+      await translateErrors(() => handle.writeFile(chunk));
     }
   } finally {
     await handle.close();
@@ -56,7 +56,7 @@ export function requireSize(sizeBytes: number, limitBytes: number): void {
 }
 
 /** A full disk is the world's failure. */
-async function guard<T>(work: () => Promise<T>): Promise<T> {
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

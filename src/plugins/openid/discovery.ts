@@ -15,18 +15,18 @@ export interface Metadata {
   readonly userinfoEndpoint: string;
   readonly jwksUri: string;
   /** Whether it takes the credentials of clients in the header alone. */
-  readonly takesBasicOnly: boolean;
+  readonly requiresBasicAuth: boolean;
   /** Whether it knows proof keys (RFC 7636). */
-  readonly takesProofKeys: boolean;
+  readonly supportsPkce: boolean;
 }
 
 /** What the provider says cannot be used as configured. Waiting does not help. */
-export class UnfitProvider extends Error {
+export class ProviderMismatch extends Error {
   override readonly name = 'UnfitProvider';
 }
 
 /** Between two attempts after one that failed. */
-const pauseMs = 1000;
+const retryDelayMs = 1000;
 
 export class Discovery {
   readonly #server: RemoteServer;
@@ -60,7 +60,7 @@ export class Discovery {
   async find(): Promise<Metadata> {
     if (this.#known !== undefined) return this.#known;
     const now = this.#clock.now();
-    if (this.#failure !== undefined && Math.abs(now - this.#failure.at) < pauseMs) throw this.#failure.error;
+    if (this.#failure !== undefined && Math.abs(now - this.#failure.at) < retryDelayMs) throw this.#failure.error;
     this.#attempt ??= this.#fetch().finally(() => {
       this.#attempt = undefined;
     });
@@ -83,7 +83,9 @@ export class Discovery {
     const { issuer: configured, audience, use_userinfo: usesUserinfo } = this.#parameters;
     const issuer = getKey(document, 'issuer');
     if (typeof issuer !== 'string' || withoutSlash(issuer) !== withoutSlash(configured)) {
-      throw new UnfitProvider(`${this.url} is about the issuer ${JSON.stringify(issuer ?? null)}, not ${configured}.`);
+      throw new ProviderMismatch(
+        `${this.url} is about the issuer ${JSON.stringify(issuer ?? null)}, not ${configured}.`,
+      );
     }
     const methods = getKey(document, 'token_endpoint_auth_methods_supported');
     const proofs = getKey(document, 'code_challenge_methods_supported');
@@ -93,18 +95,18 @@ export class Discovery {
       tokenEndpoint: this.#readAddress(document, 'token_endpoint', true),
       userinfoEndpoint: this.#readAddress(document, 'userinfo_endpoint', usesUserinfo),
       jwksUri: this.#readAddress(document, 'jwks_uri', audience !== ''),
-      takesBasicOnly:
+      requiresBasicAuth:
         Array.isArray(methods) && methods.includes('client_secret_basic') && !methods.includes('client_secret_post'),
-      takesProofKeys: Array.isArray(proofs) && proofs.includes('S256'),
+      supportsPkce: Array.isArray(proofs) && proofs.includes('S256'),
     };
   }
 
-  #readAddress(document: JsonObject, key: string, isNeeded: boolean): string {
+  #readAddress(document: JsonObject, key: string, isRequired: boolean): string {
     const address = getKey(document, key);
-    if (address === undefined && !isNeeded) return '';
+    if (address === undefined && !isRequired) return '';
     const fault =
       typeof address === 'string' ? findAddressFault(address, this.#parameters.allow_http) : 'it is missing';
-    if (fault !== undefined) throw new UnfitProvider(`${this.url} has no usable ${key}: ${fault}.`);
+    if (fault !== undefined) throw new ProviderMismatch(`${this.url} has no usable ${key}: ${fault}.`);
     return address as string;
   }
 }

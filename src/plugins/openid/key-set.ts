@@ -11,15 +11,15 @@ const maxAgeMs = 600_000;
  * Anybody can make up names of keys. So many unknown ones in a row lead to a fetch, and one more for each interval; a
  * real change of keys needs one.
  */
-const burst = 5;
-const intervalMs = 10_000;
+const maxFetchBurst = 5;
+const fetchIntervalMs = 10_000;
 
 export class KeySet {
   readonly #server: RemoteServer;
   readonly #clock: Clock;
   #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
   #fetching: Promise<JWTVerifyGetKey> | undefined;
-  #spare = burst;
+  #spare = maxFetchBurst;
   #sparedAt: number;
 
   constructor(server: RemoteServer, clock: Clock) {
@@ -28,7 +28,9 @@ export class KeySet {
     this.#sparedAt = clock.now();
   }
 
-  /** For `jwtVerify`: the key of a token, out of the set at this address; nothing that the token says leads elsewhere. */
+  /**
+   * For `jwtVerify`: the key of a token, out of the set at this address; nothing that the token says leads elsewhere.
+   */
   finder(url: string): JWTVerifyGetKey {
     return async (header, token) => {
       const age = this.#keys === undefined ? Infinity : Math.abs(this.#clock.now() - this.#keys.fetchedAt);
@@ -65,9 +67,9 @@ export class KeySet {
 
   #mayFetch(): boolean {
     const now = this.#clock.now();
-    const intervals = Math.floor(Math.max(0, now - this.#sparedAt) / intervalMs);
+    const intervals = Math.floor(Math.max(0, now - this.#sparedAt) / fetchIntervalMs);
     if (intervals > 0) {
-      this.#spare = Math.min(burst, this.#spare + intervals);
+      this.#spare = Math.min(maxFetchBurst, this.#spare + intervals);
       this.#sparedAt = now;
     }
     if (this.#spare === 0) return false;

@@ -6,7 +6,7 @@ import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { findOwnOrigin, readCallback, type CallbackRule } from './callback.ts';
-import { setLoginCookie, type CookiePlace } from './login-cookie.ts';
+import { setLoginCookie, type CookieScope } from './login-cookie.ts';
 import type { Provider } from './provider.ts';
 import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
@@ -30,8 +30,8 @@ export async function handleLogin(
   provider: Provider,
 ): Promise<ServiceResponse> {
   const { parameters, name } = provider;
-  const place = cookiePlace(options, context, provider);
-  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: place.origin });
+  const cookieSite = cookieScope(options, context, provider);
+  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: cookieSite.origin });
   const metadata = await provider.describe();
   const state = randomBytes(parameters.state_length).toString('hex');
   const verifier = randomBytes(32).toString('base64url');
@@ -40,7 +40,7 @@ export async function handleLogin(
   const now = options.clock.now();
   const login = { callback, redirectUri, verifier, nonce, expiresAt: now + parameters.state_ttl_seconds * 1000 };
   const sent = context.request.headers['cookie'];
-  const cookies = setLoginCookie(login, { key: provider.loginKey, state, place, sent, now });
+  const cookies = setLoginCookie(login, { key: provider.loginKey, state, scope: cookieSite, sent, now });
 
   const target = new URL(metadata.authorizationEndpoint);
   const query: Record<string, string> = {
@@ -52,7 +52,7 @@ export async function handleLogin(
     ...(nonce === undefined ? {} : { nonce }),
     ...(prompt === undefined ? {} : { prompt }),
     ...(parameters.audience === '' ? {} : { audience: parameters.audience }),
-    ...(metadata.takesProofKeys ? { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' } : {}),
+    ...(metadata.supportsPkce ? { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' } : {}),
   };
   for (const [key, value] of Object.entries(query)) target.searchParams.set(key, value);
   return secretRedirect(target.href, cookies);
@@ -63,11 +63,11 @@ export async function handleLogin(
  *
  * @throws ServiceError when the request came by a host that may be anybody's
  */
-export function cookiePlace(
+export function cookieScope(
   { versionPrefix, isHostConfigured }: LoginOptions,
   context: Context,
   { name }: Provider,
-): CookiePlace {
+): CookieScope {
   const origin = findOwnOrigin(context.request.origin, isHostConfigured);
   if (origin !== undefined) return { origin, path: `${versionPrefix}/openid/${name}` };
   const description = 'logins need the setting http_host, unless the service is reached as localhost';
@@ -92,9 +92,9 @@ function readQuery(
   { parameters, origin }: { readonly parameters: Provider['parameters']; readonly origin: string },
 ): { readonly callback: string; readonly scope: string; readonly prompt: string | undefined } {
   const issues: Issue[] = [];
-  const wanted = requireOnce(context, 'callback', issues);
-  const callback = readCallback(wanted, origin, rules);
-  if (wanted !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
+  const given = requireOnce(context, 'callback', issues);
+  const callback = readCallback(given, origin, rules);
+  if (given !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
   const scope = requireOnce(context, 'scope', issues);
   if (scope !== '' && (!scopeForm.test(scope) || scope.length > maxScopeLength)) {
     issues.push(inQuery('scope', 'expected scopes divided by blanks'));

@@ -9,7 +9,7 @@ import { fetchUserInfo } from '../../http/authentication/bearer.ts';
 import { RemoteServer } from '../../http/authentication/remote-server.ts';
 import { findTime, findUserId, parseToken } from '../../http/authentication/token.ts';
 import { VerifiedTokens, type Verified } from '../../http/authentication/verified-tokens.ts';
-import { Discovery, UnfitProvider, type Metadata } from './discovery.ts';
+import { Discovery, ProviderMismatch, type Metadata } from './discovery.ts';
 import { KeySet } from './key-set.ts';
 import { readOpenidParameters, type OpenidParameters } from './parameters.ts';
 
@@ -24,7 +24,7 @@ export class Provider implements AuthenticationPolicy {
   /** What the cookies of logins are encrypted with, in all processes. */
   readonly loginKey: Buffer;
   readonly #context: PolicyContext;
-  readonly #others: Providers;
+  readonly #providers: Providers;
   readonly #discovery: Discovery;
   readonly #keys: KeySet;
   readonly #tokens: VerifiedTokens;
@@ -33,7 +33,7 @@ export class Provider implements AuthenticationPolicy {
    * @param others the providers of the service, this one may be among them
    * @throws SettingsError naming everything that is wrong with the parameters
    */
-  constructor(context: PolicyContext, others: Providers) {
+  constructor(context: PolicyContext, providers: Providers) {
     const parameters = readOpenidParameters(context);
     const { issuer, audience, header_type: headerType, realm, userid_field: field } = parameters;
     this.name = context.name;
@@ -45,7 +45,7 @@ export class Provider implements AuthenticationPolicy {
       .update(JSON.stringify(['openid login', context.name, issuer, clientId, clientSecret]))
       .digest();
     this.#context = context;
-    this.#others = others;
+    this.#providers = providers;
     this.#discovery = new Discovery(this.server, parameters, context.clock);
     this.#keys = new KeySet(this.server, context.clock);
     const demands = [context.name, issuer, audience, field, String(parameters.use_userinfo), ...parameters.algorithms];
@@ -80,7 +80,7 @@ export class Provider implements AuthenticationPolicy {
     try {
       return await this.#discovery.find();
     } catch (error) {
-      if (!(error instanceof UnfitProvider)) throw error;
+      if (!(error instanceof ProviderMismatch)) throw error;
       throw this.server.unavailable(this.#discovery.url, error.message, error);
     }
   }
@@ -104,7 +104,7 @@ export class Provider implements AuthenticationPolicy {
   #isOfAnother(token: string): boolean {
     const issuer = readIssuer(token);
     if (issuer === undefined || this.issues(issuer)) return false;
-    return [...this.#others.values()].some((other) => other.issues(issuer));
+    return [...this.#providers.values()].some((other) => other.issues(issuer));
   }
 
   async #verify(token: string): Promise<Verified | undefined> {

@@ -2,11 +2,11 @@
 // record, or between committing a deletion and deleting the file. May run while the service does.
 import type { BlobEntry, BlobStore } from '../../contracts/blobs.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
-import { allLocations } from './links.ts';
+import { allLocations } from './file-links.ts';
 
 /**
- * Files that nothing refers to and that were stored long enough ago that no request can be about to refer to them: names
- * are never used twice, so a file without record does not get one later.
+ * Files that nothing refers to and that were stored long enough ago that no request can be about to refer to them:
+ * names are never used twice, so a file without record does not get one later.
  *
  * @param before milliseconds since 1970 UTC
  */

@@ -1,14 +1,14 @@
-// Deletes files that no record has any more, after the commit. What fails, or what a process that dies leaves behind, is
-// found by `coffer attachments-clean`.
+// Deletes files that no record has any more, after the commit. What fails, or what a process that dies leaves behind,
+// is found by `coffer attachments-clean`.
 import type { BlobStore } from '../../contracts/blobs.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 
 /** With more files than this, clients do not wait for the end. */
 const maxAwaited = 100;
-const atOnce = 8;
+const concurrency = 8;
 
-export class Deletions {
+export class FileDeletions {
   readonly #store: BlobStore;
   readonly #logger: Logger;
   readonly #running = new Set<Promise<void>>();
@@ -50,7 +50,7 @@ export class Deletions {
   async #deleteAll(names: readonly string[]): Promise<void> {
     const left = names.values();
     await Promise.all(
-      Array.from({ length: Math.min(atOnce, names.length) }, async () => {
+      Array.from({ length: Math.min(concurrency, names.length) }, async () => {
         for (const name of left) await this.delete(name);
       }),
     );

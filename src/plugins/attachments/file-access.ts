@@ -5,9 +5,9 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import type { ObjectPlace } from '../../engine/objects.ts';
-import type { Attachments } from './attachments.ts';
-import { attachmentOf, namesFile } from './changes.ts';
-import { addressOfUri, findKeptLink, findLink, recordUri, type Link, type RecordAddress } from './links.ts';
+import type { AttachmentService } from './service.ts';
+import { attachmentOf, matchesFile } from './subscribers.ts';
+import { parseRecordUri, findKeptLink, findLink, recordUri, type Link, type RecordIds } from './file-links.ts';
 import { readReferences, type FileOfRecord } from './references.ts';
 import { isSigned } from './signed-urls.ts';
 
@@ -19,10 +19,10 @@ const maxCopies = 100;
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
-export async function findReadable(
-  attachments: Attachments,
+export async function findReadableFile(
+  attachments: AttachmentService,
   context: Context,
-  owner: RecordAddress,
+  owner: RecordIds,
   location: string,
 ): Promise<Link> {
   const { host, signer } = attachments;
@@ -53,31 +53,31 @@ export async function findReadable(
 }
 
 /** The record at an address; `undefined` when no record can have these ids. */
-function placeOf({ host }: Attachments, { bucket, collection, record }: RecordAddress): ObjectPlace | undefined {
+function placeOf({ host }: AttachmentService, { bucket, collection, record }: RecordIds): ObjectPlace | undefined {
   return host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
 }
 
-async function findOwn(storage: StorageReader, owner: RecordAddress, location: string): Promise<Link | undefined> {
+async function findOwn(storage: StorageReader, owner: RecordIds, location: string): Promise<Link | undefined> {
   const link = await findLink(storage, owner);
   return link?.location === location ? link : undefined;
 }
 
 /** A record that the service has made a copy of the owner, that still is one, and that passes. */
 async function findCopy(
-  attachments: Attachments,
+  attachments: AttachmentService,
   context: Context,
   file: FileOfRecord,
   passes?: (place: ObjectPlace) => Promise<boolean>,
 ): Promise<Link | undefined> {
   const { storage } = context.unit.reader;
   for (const uri of await readReferences(storage, file, maxCopies)) {
-    const address = addressOfUri(uri);
-    const place = address && placeOf(attachments, address);
-    if (address === undefined || place === undefined) continue;
+    const recordIds = parseRecordUri(uri);
+    const place = recordIds && placeOf(attachments, recordIds);
+    if (recordIds === undefined || place === undefined) continue;
     if (passes !== undefined && !(await passes(place))) continue;
-    const link = await findOwn(storage, address, file.location);
+    const link = await findOwn(storage, recordIds, file.location);
     const attachment = attachmentOf(await attachments.host.objects.find(context, place));
-    if (link?.ownerUri === file.ownerUri && attachment !== undefined && namesFile(attachment, link)) return link;
+    if (link?.ownerUri === file.ownerUri && attachment !== undefined && matchesFile(attachment, link)) return link;
   }
   return undefined;
 }

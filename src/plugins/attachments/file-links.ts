@@ -16,14 +16,14 @@ const keptRoot = `${root}/kept`;
 const importedList: ListKey = { kind, parent: root };
 const pageSize = 1000;
 
-export interface RecordAddress {
+export interface RecordIds {
   readonly bucket: string;
   readonly collection: string;
   readonly record: string;
 }
 
 /** Why a file is there that no record has any more. */
-export type Kept = 'replaced' | 'deleted';
+export type KeptReason = 'replaced' | 'deleted';
 
 /** A file as its readers want to know it. */
 export interface LinkedFile {
@@ -39,61 +39,61 @@ export interface Link extends LinkedFile {
   /** URI of the record that the file was uploaded to: another one than `recordUri` when this is a copy of it. */
   readonly ownerUri: string;
   /** Absent: it is the file of the record. */
-  readonly kept?: Kept;
+  readonly kept?: KeptReason;
 }
 
-export function bucketUri({ bucket }: Pick<RecordAddress, 'bucket'>): string {
+export function bucketUri({ bucket }: Pick<RecordIds, 'bucket'>): string {
   return `/buckets/${bucket}`;
 }
 
-export function collectionUri(address: Omit<RecordAddress, 'record'>): string {
-  return `${bucketUri(address)}/collections/${address.collection}`;
+export function collectionUri(recordIds: Omit<RecordIds, 'record'>): string {
+  return `${bucketUri(recordIds)}/collections/${recordIds.collection}`;
 }
 
-export function recordUri(address: RecordAddress): string {
-  return `${collectionUri(address)}/records/${address.record}`;
+export function recordUri(recordIds: RecordIds): string {
+  return `${collectionUri(recordIds)}/records/${recordIds.record}`;
 }
 
 /** The record at a URI; `undefined` for any other text. */
-export function addressOfUri(uri: string): RecordAddress | undefined {
+export function parseRecordUri(uri: string): RecordIds | undefined {
   const match = /^\/buckets\/([^/]+)\/collections\/([^/]+)\/records\/([^/]+)$/.exec(uri);
   return match === null ? undefined : { bucket: match[1]!, collection: match[2]!, record: match[3]! };
 }
 
 /** The file that the record has. */
-export async function findLink(storage: StorageReader, address: RecordAddress): Promise<Link | undefined> {
-  return toLink(await storage.get(listOf(root, collectionUri(address)), address.record));
+export async function findLink(storage: StorageReader, recordIds: RecordIds): Promise<Link | undefined> {
+  return toLink(await storage.get(listOf(root, collectionUri(recordIds)), recordIds.record));
 }
 
 /** A file that was kept when the record got another one. */
 export async function findKeptLink(
   storage: StorageReader,
-  address: RecordAddress,
+  recordIds: RecordIds,
   location: string,
 ): Promise<Link | undefined> {
-  return toLink(await storage.get(listOf(keptRoot, collectionUri(address)), keptId(location)));
+  return toLink(await storage.get(listOf(keptRoot, collectionUri(recordIds)), keptId(location)));
 }
 
 /** Says that the file is the one of the record, from now on. */
 export async function writeLink(
   storage: StorageWriter,
-  address: RecordAddress,
+  recordIds: RecordIds,
   { location, filename, mimetype }: LinkedFile,
-  ownerUri: string = recordUri(address),
+  ownerUri: string = recordUri(recordIds),
 ): Promise<void> {
-  const isOwner = ownerUri === recordUri(address);
+  const isOwner = ownerUri === recordUri(recordIds);
   const attributes = {
     location,
     filename,
     mimetype,
-    bucket_uri: bucketUri(address),
-    collection_uri: collectionUri(address),
-    record_uri: recordUri(address),
+    bucket_uri: bucketUri(recordIds),
+    collection_uri: collectionUri(recordIds),
+    record_uri: recordUri(recordIds),
     ...(isOwner ? {} : { owner_uri: ownerUri }),
   };
-  const list = listOf(root, collectionUri(address));
-  await storage.update(list, address.record, formatAttributes(attributes));
-  if (!isOwner) await addReference(storage, { location, ownerUri }, recordUri(address));
+  const list = listOf(root, collectionUri(recordIds));
+  await storage.update(list, recordIds.record, formatAttributes(attributes));
+  if (!isOwner) await addReference(storage, { location, ownerUri }, recordUri(recordIds));
 }
 
 /**
@@ -101,26 +101,26 @@ export async function writeLink(
  *
  * @returns names of the files that are to be deleted after the commit
  */
-export async function retireRecord(
+export async function unlinkRecord(
   storage: StorageWriter,
-  address: RecordAddress,
-  kept: Kept | undefined,
+  recordIds: RecordIds,
+  kept: KeptReason | undefined,
 ): Promise<readonly string[]> {
-  const list = listOf(root, collectionUri(address));
-  const { object } = await storage.lock(list, address.record);
+  const list = listOf(root, collectionUri(recordIds));
+  const { object } = await storage.lock(list, recordIds.record);
   const own = object === undefined ? [] : [{ list, object }];
-  return retire(storage, [...own, ...(await findImported(storage, 'record_uri', recordUri(address)))], kept);
+  return unlink(storage, [...own, ...(await findImported(storage, 'record_uri', recordUri(recordIds)))], kept);
 }
 
 /** The same for everything below a collection that is being deleted. */
-export async function retireCollection(
+export async function unlinkCollection(
   storage: StorageWriter,
-  address: Omit<RecordAddress, 'record'>,
+  recordIds: Omit<RecordIds, 'record'>,
   keeps: boolean,
 ): Promise<readonly string[]> {
-  const uri = collectionUri(address);
+  const uri = collectionUri(recordIds);
   const imported = await findImported(storage, 'collection_uri', uri);
-  return retire(storage, [...(await readLists(storage, uri)), ...imported], keeps ? 'deleted' : undefined);
+  return unlink(storage, [...(await readLists(storage, uri)), ...imported], keeps ? 'deleted' : undefined);
 }
 
 /** The ids of the collections of a bucket, deleted or not, that have files. */
@@ -131,8 +131,8 @@ export async function collectionsWithFiles(storage: StorageReader, bucket: strin
     ...parents.map((parent) => parent.replace(/^__attachments__(?:\/kept)?/, '')),
     ...imported.flatMap(({ object }) => collectionOf(object) ?? []),
   ];
-  const above = `${bucketUri({ bucket })}/collections/`;
-  return [...new Set(uris.filter((uri) => uri.startsWith(above)).map((uri) => uri.slice(above.length)))];
+  const parentPath = `${bucketUri({ bucket })}/collections/`;
+  return [...new Set(uris.filter((uri) => uri.startsWith(parentPath)).map((uri) => uri.slice(parentPath.length)))];
 }
 
 /** Names of all files that a record has, or that are kept. */
@@ -145,17 +145,17 @@ export async function* allLocations(storage: StorageReader): AsyncGenerator<stri
   }
 }
 
-interface Found {
+interface StoredLink {
   readonly list: ListKey;
   readonly object: StoredObject;
 }
 
-async function retire(
+async function unlink(
   storage: StorageWriter,
-  links: readonly Found[],
-  kept: Kept | undefined,
+  links: readonly StoredLink[],
+  kept: KeptReason | undefined,
 ): Promise<readonly string[]> {
-  const doomed: string[] = [];
+  const toDelete: string[] = [];
   const shares = new Map<string, boolean>();
   for (const { list, object } of links) {
     const link = toLink(object);
@@ -164,12 +164,12 @@ async function retire(
     const isCopy = link.ownerUri !== link.recordUri;
     if (isCopy) await removeReference(storage, link, link.recordUri);
     if (kept === undefined && link.kept === undefined) {
-      if (!(await isHeld(storage, link, shares))) doomed.push(link.location);
-    } else if (!isCopy || !(await isHeld(storage, link, shares))) {
+      if (!(await isReferenced(storage, link, shares))) toDelete.push(link.location);
+    } else if (!isCopy || !(await isReferenced(storage, link, shares))) {
       await keep(storage, object, link, kept ?? 'deleted');
     }
   }
-  return doomed;
+  return toDelete;
 }
 
 /**
@@ -178,8 +178,8 @@ async function retire(
  *
  * @param shares remembers which collections have files that are referred to
  */
-async function isHeld(storage: StorageReader, link: Link, shares: Map<string, boolean>): Promise<boolean> {
-  const owner = addressOfUri(link.ownerUri);
+async function isReferenced(storage: StorageReader, link: Link, shares: Map<string, boolean>): Promise<boolean> {
+  const owner = parseRecordUri(link.ownerUri);
   if (owner === undefined) return false;
   if (link.ownerUri !== link.recordUri) {
     if ((await findLink(storage, owner))?.location === link.location) return true;
@@ -191,9 +191,9 @@ async function isHeld(storage: StorageReader, link: Link, shares: Map<string, bo
 }
 
 /** Of a copy, too, the file is kept where its owner was: there it is looked for. */
-async function keep(storage: StorageWriter, object: StoredObject, link: Link, kept: Kept): Promise<void> {
+async function keep(storage: StorageWriter, object: StoredObject, link: Link, kept: KeptReason): Promise<void> {
   const { location, ownerUri, recordUri: uri } = link;
-  const owner = ownerUri === uri ? undefined : addressOfUri(ownerUri);
+  const owner = ownerUri === uri ? undefined : parseRecordUri(ownerUri);
   const list = listOf(keptRoot, owner === undefined ? (collectionOf(object) ?? '') : collectionUri(owner));
   await storage.update(list, keptId(location), formatAttributes({ ...object.attributes, kept }));
 }
@@ -205,8 +205,8 @@ function collectionOf({ attributes }: StoredObject): string | undefined {
 }
 
 /** All links of a collection, also those of files that it has kept. */
-async function readLists(storage: StorageWriter, uri: string): Promise<readonly Found[]> {
-  const found: Found[] = [];
+async function readLists(storage: StorageWriter, uri: string): Promise<readonly StoredLink[]> {
+  const found: StoredLink[] = [];
   for (const list of [listOf(root, uri), listOf(keptRoot, uri)]) {
     // Most collections have no files, and shall not have a clock for them either.
     if ((await storage.resourceTimestamp(list)) === undefined) continue;
@@ -217,9 +217,9 @@ async function readLists(storage: StorageWriter, uri: string): Promise<readonly 
 }
 
 /** Links that came with the data of another server; where there never were any, this costs next to nothing. */
-async function findImported(storage: StorageReader, name: string, uri: string): Promise<readonly Found[]> {
+async function findImported(storage: StorageReader, name: string, uri: string): Promise<readonly StoredLink[]> {
   if ((await storage.resourceTimestamp(importedList)) === undefined) return [];
-  const found: Found[] = [];
+  const found: StoredLink[] = [];
   const filter: Filter = { field: parseField(name), operator: 'eq', value: uri };
   for await (const object of readAll(storage, importedList, [filter])) found.push({ list: importedList, object });
   return found;
@@ -254,8 +254,8 @@ function toLink(object: StoredObject | undefined): Link | undefined {
   return kept === 'replaced' || kept === 'deleted' ? { ...link, kept } : link;
 }
 
-function listOf(above: string, uri: string): ListKey {
-  return { kind, parent: above + uri };
+function listOf(parentPath: string, uri: string): ListKey {
+  return { kind, parent: parentPath + uri };
 }
 
 function keptId(location: string): string {
