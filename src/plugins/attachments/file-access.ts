@@ -1,5 +1,5 @@
-// Decides who may read a file: readers of the record that it was uploaded to, readers of a copy of that record, and any
-// client with a valid signed address.
+// Access control of files: readers of the record of the upload, readers of a copy of that record, and any client with a
+// valid signed URL.
 import { ServiceError } from '../../core/errors.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { refusal } from '../../engine/access.ts';
@@ -11,11 +11,11 @@ import { parseRecordUri, findKeptLink, findLink, recordUri, type Link, type Reco
 import { readReferences, type FileOfRecord } from './references.ts';
 import { isSigned } from './signed-urls.ts';
 
-/** Copies of one record that are looked at; the service makes two at most, for preview and destination. */
+/** Maximum number of copies to check. The signer makes at most two, for preview and destination. */
 const maxCopies = 100;
 
 /**
- * The file at an address, for a request that may read it.
+ * Returns the link of a file that the caller can read.
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
@@ -36,7 +36,7 @@ export async function findReadableFile(
   }
   const place = placeOf(attachments, owner);
   if (place === undefined) throw new ServiceError('unknownPath');
-  // Asked first, so that nobody learns from the answer which files there are.
+  // Permission is checked first, so that responses do not reveal which files exist.
   const isReader = await host.objects.isAllowed(context, place, 'read');
   if (isReader) {
     const own = await findOwn(storage, owner, location);
@@ -52,7 +52,7 @@ export async function findReadableFile(
   throw isReader ? new ServiceError('unknownPath') : refusal(context.caller);
 }
 
-/** The record at an address; `undefined` when no record can have these ids. */
+/** Returns the place of a record, or `undefined` for invalid ids. */
 function placeOf({ host }: AttachmentService, { bucket, collection, record }: RecordIds): ObjectPlace | undefined {
   return host.objects.findPlace('record', { bucket_id: bucket, collection_id: collection, record_id: record });
 }
@@ -62,7 +62,7 @@ async function findOwn(storage: StorageReader, owner: RecordIds, location: strin
   return link?.location === location ? link : undefined;
 }
 
-/** A record that the service has made a copy of the owner, that still is one, and that passes. */
+/** Returns the link of a current copy of the owner that the service made and that passes. */
 async function findCopy(
   attachments: AttachmentService,
   context: Context,
@@ -84,6 +84,6 @@ async function findCopy(
 
 function expired(): ServiceError {
   return new ServiceError('forbidden', {
-    message: 'This address of a file has expired, or is none. Ask for a new one.',
+    message: 'The signed URL is invalid or has expired. Request a new one.',
   });
 }

@@ -1,10 +1,9 @@
-// Deletes files that no record has any more, after the commit. What fails, or what a process that dies leaves behind,
-// is found by `coffer attachments-clean`.
+// Deletes unlinked files after the commit. `coffer attachments-clean` finds files whose deletion failed.
 import type { BlobStore } from '../../contracts/blobs.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 
-/** With more files than this, clients do not wait for the end. */
+/** Maximum number of files whose deletion a response waits for. */
 const maxAwaited = 100;
 const concurrency = 8;
 
@@ -27,7 +26,7 @@ export class FileDeletions {
     });
   }
 
-  /** Deletes one file now; failures are logged. */
+  /** Deletes one file now. Failures are logged. */
   async delete(name: string): Promise<void> {
     try {
       await this.#store.delete(name);
@@ -36,7 +35,7 @@ export class FileDeletions {
     }
   }
 
-  /** Resolves when nothing is being deleted any more. */
+  /** Waits for running deletions. */
   async settled(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -1,20 +1,19 @@
-// Which record a file belongs to: an object for each, in a list for each collection, so that uploads to different
-// collections do not wait for each other and whatever deletes a collection finds its files. Links change in the
-// transaction of the change they are about; files are deleted after it.
+// Links between records and files: one object per file, in one list per collection. So uploads to different collections
+// do not block each other, and the deletion of a collection finds its files. Links change in the transaction of the
+// record, files are deleted after the commit.
 import { createHash } from 'node:crypto';
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
 import { formatAttributes, StoredObject, type ListKey } from '../../core/objects/stored.ts';
-import type { Filter, SortKey } from '../../core/query/ast.ts';
-import { idField, parseField } from '../../core/query/fields.ts';
-import { positionOf } from '../../core/query/sort.ts';
+import type { Filter } from '../../core/query/ast.ts';
+import { parseField } from '../../core/query/fields.ts';
+import { byId, walk } from '../../engine/walk.ts';
 import { addReference, mayHaveReferences, readReferences, removeReference } from './references.ts';
 
 const kind = 'attachments';
 const root = '__attachments__';
 const keptRoot = `${root}/kept`;
-/** Where the reference server has all of its links, under ids that say nothing. */
+/** The list in which Kinto stores all links, under random ids. */
 const importedList: ListKey = { kind, parent: root };
-const pageSize = 1000;
 
 export interface RecordIds {
   readonly bucket: string;
@@ -22,23 +21,23 @@ export interface RecordIds {
   readonly record: string;
 }
 
-/** Why a file is there that no record has any more. */
+/** Why a file was kept after its record lost it. */
 export type KeptReason = 'replaced' | 'deleted';
 
-/** A file as its readers want to know it. */
+/** The properties of a file that its readers need. */
 export interface LinkedFile {
   /** Name in the store. */
   readonly location: string;
-  /** As the client called it. */
+  /** Name given by the client. */
   readonly filename: string;
   readonly mimetype: string;
 }
 
 export interface Link extends LinkedFile {
   readonly recordUri: string;
-  /** URI of the record that the file was uploaded to: another one than `recordUri` when this is a copy of it. */
+  /** URI of the record of the upload; differs from `recordUri` for copies of that record. */
   readonly ownerUri: string;
-  /** Absent: it is the file of the record. */
+  /** Absent for the current file of the record. */
   readonly kept?: KeptReason;
 }
 
@@ -54,18 +53,18 @@ export function recordUri(recordIds: RecordIds): string {
   return `${collectionUri(recordIds)}/records/${recordIds.record}`;
 }
 
-/** The record at a URI; `undefined` for any other text. */
+/** Parses the URI of a record; returns `undefined` for any other text. */
 export function parseRecordUri(uri: string): RecordIds | undefined {
   const match = /^\/buckets\/([^/]+)\/collections\/([^/]+)\/records\/([^/]+)$/.exec(uri);
   return match === null ? undefined : { bucket: match[1]!, collection: match[2]!, record: match[3]! };
 }
 
-/** The file that the record has. */
+/** Returns the link to the current file of the record. */
 export async function findLink(storage: StorageReader, recordIds: RecordIds): Promise<Link | undefined> {
   return toLink(await storage.get(listOf(root, collectionUri(recordIds)), recordIds.record));
 }
 
-/** A file that was kept when the record got another one. */
+/** Returns the link to a file that was kept after the record got another one. */
 export async function findKeptLink(
   storage: StorageReader,
   recordIds: RecordIds,
@@ -74,7 +73,7 @@ export async function findKeptLink(
   return toLink(await storage.get(listOf(keptRoot, collectionUri(recordIds)), keptId(location)));
 }
 
-/** Says that the file is the one of the record, from now on. */
+/** Links the file to the record. */
 export async function writeLink(
   storage: StorageWriter,
   recordIds: RecordIds,
@@ -97,9 +96,9 @@ export async function writeLink(
 }
 
 /**
- * Forgets the file of a record, or remembers that it is kept.
+ * Removes the link of a record, or marks its file as kept.
  *
- * @returns names of the files that are to be deleted after the commit
+ * @returns names of files to delete after the commit
  */
 export async function unlinkRecord(
   storage: StorageWriter,
@@ -112,7 +111,7 @@ export async function unlinkRecord(
   return unlink(storage, [...own, ...(await findImported(storage, 'record_uri', recordUri(recordIds)))], kept);
 }
 
-/** The same for everything below a collection that is being deleted. */
+/** Removes all links of a deleted collection as `unlinkRecord` does. */
 export async function unlinkCollection(
   storage: StorageWriter,
   recordIds: Omit<RecordIds, 'record'>,
@@ -123,7 +122,7 @@ export async function unlinkCollection(
   return unlink(storage, [...(await readLists(storage, uri)), ...imported], keeps ? 'deleted' : undefined);
 }
 
-/** The ids of the collections of a bucket, deleted or not, that have files. */
+/** Returns the ids of the collections in a bucket, deleted or not, that have files. */
 export async function collectionsWithFiles(storage: StorageReader, bucket: string): Promise<readonly string[]> {
   const parents = await storage.listParents(kind);
   const imported = await findImported(storage, 'bucket_uri', bucketUri({ bucket }));
@@ -135,7 +134,7 @@ export async function collectionsWithFiles(storage: StorageReader, bucket: strin
   return [...new Set(uris.filter((uri) => uri.startsWith(parentPath)).map((uri) => uri.slice(parentPath.length)))];
 }
 
-/** Names of all files that a record has, or that are kept. */
+/** Yields the names of all linked and kept files. */
 export async function* allLocations(storage: StorageReader): AsyncGenerator<string> {
   for (const parent of await storage.listParents(kind)) {
     for await (const object of readAll(storage, { kind, parent })) {
@@ -173,10 +172,10 @@ async function unlink(
 }
 
 /**
- * Whether a record has the file besides the one whose link has just been removed: a copy, or its owner. Copies are made
- * under the locks of both lists of records, so that none comes while one of these is being changed.
+ * Returns whether a record other than the one just unlinked has the file: a copy or the owner. Copies are made under
+ * the locks of both record lists, so none appears while one of these lists is locked.
  *
- * @param shares remembers which collections have files that are referred to
+ * @param shares cache of collections whose files have references
  */
 async function isReferenced(storage: StorageReader, link: Link, shares: Map<string, boolean>): Promise<boolean> {
   const owner = parseRecordUri(link.ownerUri);
@@ -190,7 +189,7 @@ async function isReferenced(storage: StorageReader, link: Link, shares: Map<stri
   return shares.get(uri) === true && (await readReferences(storage, link, 1)).length > 0;
 }
 
-/** Of a copy, too, the file is kept where its owner was: there it is looked for. */
+/** Keeps the link under the collection of the owner, also for a copy, because readers look there. */
 async function keep(storage: StorageWriter, object: StoredObject, link: Link, kept: KeptReason): Promise<void> {
   const { location, ownerUri, recordUri: uri } = link;
   const owner = ownerUri === uri ? undefined : parseRecordUri(ownerUri);
@@ -198,17 +197,17 @@ async function keep(storage: StorageWriter, object: StoredObject, link: Link, ke
   await storage.update(list, keptId(location), formatAttributes({ ...object.attributes, kept }));
 }
 
-/** URI of the collection that a file belongs to. */
+/** Returns the URI of the collection of a file. */
 function collectionOf({ attributes }: StoredObject): string | undefined {
   const uri = attributes['collection_uri'];
   return typeof uri === 'string' ? uri : undefined;
 }
 
-/** All links of a collection, also those of files that it has kept. */
+/** Returns all links of a collection, including kept files. */
 async function readLists(storage: StorageWriter, uri: string): Promise<readonly StoredLink[]> {
   const found: StoredLink[] = [];
   for (const list of [listOf(root, uri), listOf(keptRoot, uri)]) {
-    // Most collections have no files, and shall not have a clock for them either.
+    // Locking would create a clock, and most collections have no files.
     if ((await storage.resourceTimestamp(list)) === undefined) continue;
     await storage.lock(list);
     for await (const object of readAll(storage, list)) found.push({ list, object });
@@ -216,7 +215,7 @@ async function readLists(storage: StorageWriter, uri: string): Promise<readonly 
   return found;
 }
 
-/** Links that came with the data of another server; where there never were any, this costs next to nothing. */
+/** Returns links imported from Kinto. Costs one timestamp lookup if none were imported. */
 async function findImported(storage: StorageReader, name: string, uri: string): Promise<readonly StoredLink[]> {
   if ((await storage.resourceTimestamp(importedList)) === undefined) return [];
   const found: StoredLink[] = [];
@@ -230,13 +229,8 @@ async function* readAll(
   list: ListKey,
   filters: readonly Filter[] = [],
 ): AsyncGenerator<StoredObject> {
-  const sort: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
-  for (let after: ReturnType<typeof positionOf> | undefined; ;) {
-    const page = await storage.listAll(list, { filters, sort, after, limit: pageSize });
-    for (const entry of page.entries) if (entry instanceof StoredObject) yield entry;
-    const last = page.entries.at(-1);
-    if (!page.more || last === undefined) return;
-    after = positionOf(last, sort);
+  for await (const entries of walk(storage, list, { filters }, byId)) {
+    for (const entry of entries) if (entry instanceof StoredObject) yield entry;
   }
 }
 
@@ -247,7 +241,7 @@ function toLink(object: StoredObject | undefined): Link | undefined {
     location,
     recordUri: uri,
     ownerUri: typeof owner === 'string' ? owner : uri,
-    // Other servers do not say.
+    // Imported links have no name and media type.
     filename: typeof filename === 'string' ? filename : location.slice(location.lastIndexOf('/') + 1),
     mimetype: typeof mimetype === 'string' ? mimetype : 'application/octet-stream',
   };

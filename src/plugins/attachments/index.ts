@@ -1,4 +1,4 @@
-// Attachments: a record may have a file, which is uploaded with it and goes with it.
+// Plugin `attachments`: a record can have a file, which is deleted with the record. See docs/guides/attachments.md.
 import type { JsonObject } from '../../base/json.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
@@ -10,12 +10,11 @@ import { servesItself, type AttachmentService } from './service.ts';
 import { subscribers } from './subscribers.ts';
 import { FileDeletions } from './file-deletions.ts';
 import { parseExtensions, parseMimetypes } from './file-types.ts';
-import { removeAttachment } from './remove.ts';
 import { Rules } from './rules.ts';
 import { servingEndpoints } from './serve.ts';
 import { attachmentFamilies, attachmentSettings, readPlace } from './settings.ts';
 import { createUrlSigner } from './signed-urls.ts';
-import { receiveUpload, upload } from './upload.ts';
+import { receiveUpload, removeAttachment, upload } from './upload.ts';
 
 export const attachments = definePlugin({
   name: 'attachments',
@@ -51,7 +50,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   return {
     capabilities: {
       attachments: {
-        description: 'Records may have files.',
+        description: 'Adds file attachments to records.',
         url: documentationUrl('attachments'),
         version: readVersion(),
         ...(shownUrl === '' ? {} : { base_url: shownUrl }),
@@ -71,7 +70,8 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
       },
     },
     start() {
-      if (!host.objects.kinds.has('record')) throw new Error('Without records there is nothing to attach files to.');
+      if (!host.objects.kinds.has('record'))
+        throw new Error('The plugin attachments requires the resource kind record.');
     },
     async stop() {
       await parts.deletions.settled();

@@ -1,7 +1,6 @@
-// `GET /attachments/<bucket>/<collection>/<record>/<name>`: the files themselves, for those who may read their records.
-// `GET …/attachment/url`: addresses for those who cannot send credentials.
-// What somebody uploaded is never run: browsers are told what it is, to show only what cannot do anything, and to keep
-// it away from everything else.
+// `GET /attachments/<bucket>/<collection>/<record>/<name>` returns files to readers of their records.
+// `GET …/attachment/url` returns URLs for requests without credentials.
+// Headers prevent browsers from running uploaded files: fixed media types, display of safe types only, and a sandbox.
 import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
@@ -38,9 +37,9 @@ function urlEndpoint(attachments: AttachmentService, signer: UrlSigner): Endpoin
 }
 
 function describeUrl(): OperationDescription {
-  const summary = 'Returns an address of the file that needs no credentials for a while.';
+  const summary = 'Returns a URL of the file that needs no credentials for a limited time.';
   return {
-    ...describeDocument(summary, 'The address and when it expires.', {
+    ...describeDocument(summary, 'The URL and its expiry.', {
       url: { type: 'string' },
       expires: { type: 'integer', description: 'Milliseconds since 1970 UTC.' },
     }),
@@ -64,16 +63,16 @@ function fileEndpoint(attachments: AttachmentService): Endpoint {
 async function serve(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { store } = attachments;
   const { request } = context;
-  const { owner, location } = parseAddress(context.parameters['*'] ?? '');
+  const { owner, location } = parsePath(context.parameters['*'] ?? '');
   const link = await findReadableFile(attachments, context, owner, location);
   const headers: ResponseHeaders = {
     'Content-Type': link.mimetype,
     'Content-Disposition': disposition(link),
     'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
-    // Who may read it can change at any time.
+    // Permissions can change at any time.
     'Cache-Control': 'private, no-cache',
-    // An address that holds a signature is told to no other site.
+    // A signed URL must not leak to other sites.
     'Referrer-Policy': 'no-referrer',
   };
   const { access } = store;
@@ -82,14 +81,14 @@ async function serve(attachments: AttachmentService, context: Context): Promise<
     return serveFile(request, { root: access.root, path: link.location, headers });
   }
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  const answer = await access.fetch(link.location, { method, headers: conditionsOf(context) });
-  if (answer === undefined) throw new ServiceError('unknownPath');
-  if (answer.status >= 400) throw fileRefusal(answer.status, answer.headers);
-  return { status: answer.status, headers: { ...answer.headers, ...headers }, body: answer.body ?? '' };
+  const response = await access.fetch(link.location, { method, headers: conditionsOf(context) });
+  if (response === undefined) throw new ServiceError('unknownPath');
+  if (response.status >= 400) throw fileRefusal(response.status, response.headers);
+  return { status: response.status, headers: { ...response.headers, ...headers }, body: response.body ?? '' };
 }
 
-/** The record and the name of the file in the store, as the address has them. */
-function parseAddress(path: string): { readonly owner: RecordIds; readonly location: string } {
+/** Returns the record and the name in the store from the path of a file. */
+function parsePath(path: string): { readonly owner: RecordIds; readonly location: string } {
   const [bucket = '', collection = '', record = '', ...name] = path.split('/');
   const location = name.join('/');
   if (location === '') throw new ServiceError('unknownPath');
@@ -97,7 +96,7 @@ function parseAddress(path: string): { readonly owner: RecordIds; readonly locat
 }
 
 /**
- * `GET …/attachment/url`: an address of the file of a record that works without credentials for a while.
+ * Handles `GET …/attachment/url`: returns a URL of the file that works without credentials for a limited time.
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
@@ -123,7 +122,7 @@ function conditionsOf({ request }: Context): BlobQuery['headers'] {
   );
 }
 
-/** With the name in plain characters for old clients, and as it is for all others. */
+/** Returns the header with the name in ASCII for old clients, and in UTF-8 for others. */
 function disposition({ mimetype, filename }: Link): string {
   const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const exact = encodeURIComponent(filename.toWellFormed()).replaceAll(/['()*]/g, (mark) => {

@@ -1,4 +1,4 @@
-// What the parts of the plugin share: the host, the store, the rules, and how a file is called in a record.
+// Shared by the parts of the plugin: host, store, rules, and the URLs of files.
 import type { JsonObject } from '../../base/json.ts';
 import type { BlobStore } from '../../contracts/blobs.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
@@ -14,16 +14,16 @@ export interface AttachmentService {
   readonly store: BlobStore;
   readonly rules: Rules;
   readonly deletions: FileDeletions;
-  /** `undefined`: all. */
+  /** Accepted extensions; `undefined` means all. */
   readonly extensions: ReadonlySet<string> | undefined;
   readonly mimetypes: ReadonlyMap<string, string>;
-  /** With slash at its end; `''` when the service itself serves the files. */
+  /** Ends with a slash; `''` if the service serves the files itself. */
   readonly baseUrl: string;
-  /** Path below which the service serves files, `/v1/attachments/`. */
+  /** Path prefix of files served by the service, such as `/v1/attachments/`. */
   readonly servingPath: string;
-  /** Makes addresses that work without credentials; `undefined`: there are none. */
+  /** Signs URLs that work without credentials; `undefined` if disabled. */
   readonly signer: UrlSigner | undefined;
-  /** The files that uploads of a unit of work have brought, by the URI of the record. */
+  /** Attachments uploaded in a unit of work, by the URI of the record. */
   readonly uploaded: WeakMap<UnitOfWork, Map<string, JsonObject>>;
 }
 
@@ -35,14 +35,14 @@ export function recordIdsOf(ids: PathIds): RecordIds {
   };
 }
 
-/** Address of a file for clients. The service's own addresses hold the record that says who may read the file. */
+/** Returns the URL of a file. URLs of the service contain the record whose readers can read the file. */
 export function locationOf({ baseUrl, servingPath }: AttachmentService, recordIds: RecordIds, name: string): string {
   if (baseUrl !== '' && !servesItself(baseUrl, servingPath)) return baseUrl + name;
   const parts = [recordIds.bucket, recordIds.collection, recordIds.record, ...name.split('/')];
   return (baseUrl || servingPath) + parts.map(encodeURIComponent).join('/');
 }
 
-/** Whether the files at the address are those that the service serves, seen from outside. */
+/** Returns whether the base URL is the public URL of the service itself. */
 export function servesItself(baseUrl: string, servingPath: string): boolean {
   return baseUrl === '' || new URL(baseUrl).pathname.endsWith(servingPath);
 }

@@ -1,4 +1,4 @@
-// Puts a file aside while it arrives, and counts on the way what is to be known about it.
+// Spools an uploaded file to a temporary file and computes its size and hash.
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -12,15 +12,15 @@ export interface SpooledFile {
 }
 
 export interface SpoolOptions {
-  /** 0: none. */
+  /** Maximum size; 0 means unlimited. */
   readonly limitBytes: number;
   readonly onBytes: (count: number) => void;
 }
 
 /**
- * Writes what arrives to a new file.
+ * Writes the stream to a new file.
  *
- * @throws ServiceError invalidParameters when there is too much of it; BackendUnavailable when it cannot be written
+ * @throws ServiceError invalidParameters above the maximum size; BackendUnavailable when writing fails
  */
 export async function spool(
   source: AsyncIterable<Uint8Array>,
@@ -45,7 +45,7 @@ export async function spool(
 }
 
 /**
- * Requires a file to be as small as it has to be.
+ * Checks the size of a file.
  *
  * @throws ServiceError invalidParameters
  */
@@ -55,7 +55,7 @@ export function requireSize(sizeBytes: number, limitBytes: number): void {
   throw invalidParameters([{ location: 'body', name: 'attachment', description }]);
 }
 
-/** A full disk is the world's failure. */
+/** Converts errors of the file system, such as a full disk, into `BackendUnavailable`. */
 async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,5 +1,5 @@
-// What other changes mean for files: deletions take them along, and no client says itself what the attachment of a
-// record is. Called inside the transaction of the change.
+// Event subscribers of the plugin, inside the transaction of a change. Deleting objects deletes their files, and only
+// uploads change the attribute `attachment`.
 import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
@@ -63,7 +63,7 @@ async function onUpdate(attachments: AttachmentService, { changes }: ChangeEvent
     if (before === undefined) continue;
     const after = attachmentOf(change.new);
     if (after !== undefined && equalValues(before, after)) continue;
-    // The service itself may copy records with the attachments they have, as signers do.
+    // The service itself, such as the signer, can copy records with their attachments.
     if (after === undefined || change.isByService === true) await unlink(attachments, unit, change, 'replaced');
     else requireUpload(attachments, unit, change, after);
   }
@@ -74,9 +74,8 @@ function requireUpload({ uploaded }: AttachmentService, unit: UnitOfWork, change
   if (own === undefined || !equalValues(own, after)) throw new ServiceError('attachmentModified');
 }
 
-/**
- * Gives a copy of a record the file that the record has, so that readers of the copy may read it. A record has a file
- * only by an upload, or as such a copy: an attachment that a client wrote into a record stays a text when it is copied.
+/** Links the file of a record to a copy of the record, so that readers of the copy can read it. A record gets a file only by
+ * an upload or as such a copy. An attachment that a client wrote into a record links no file when it is copied.
  */
 async function linkCopy({ ids, copiedFrom, list }: Change, unit: UnitOfWork): Promise<void> {
   const original = copiedFrom === undefined ? undefined : parseRecordUri(copiedFrom);
@@ -91,7 +90,7 @@ async function linkCopy({ ids, copiedFrom, list }: Change, unit: UnitOfWork): Pr
   await writeLink(storage, recordIds, file, file.ownerUri);
 }
 
-/** Whether the attachment of a record is the file, wherever files were served when it was uploaded. */
+/** Returns whether the attribute names the file, even if files had another base URL at the time of the upload. */
 export function matchesFile(attachment: JsonValue, { location }: Link): boolean {
   if (!isJsonObject(attachment)) return false;
   const named = getKey(attachment, 'location');
@@ -139,7 +138,7 @@ async function unlinkChildren(
   }
 }
 
-/** `undefined` for none. */
+/** Returns the attribute `attachment`, or `undefined` if it is absent or empty. */
 export function attachmentOf(entry: StoredEntry | undefined): JsonValue | undefined {
   if (entry === undefined || isTombstone(entry)) return undefined;
   const value = getKey(entry.attributes, 'attachment');

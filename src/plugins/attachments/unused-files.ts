@@ -1,13 +1,11 @@
-// Finds the files that no record has: what a process left behind that died between storing a file and committing its
-// record, or between committing a deletion and deleting the file. May run while the service does.
+// Finds files without a record. They remain when a process dies between storing a file and committing its record, or
+// between committing a deletion and deleting the file. Can run while the service runs.
 import type { BlobEntry, BlobStore } from '../../contracts/blobs.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { allLocations } from './file-links.ts';
 
-/**
- * Files that nothing refers to and that were stored long enough ago that no request can be about to refer to them:
- * names are never used twice, so a file without record does not get one later.
- *
+/** Returns files that no link names and that are old enough that no running request can still link them. Names are never
+ * reused, so a file without a record does not get one later.
  * @param before milliseconds since 1970 UTC
  */
 export async function findUnusedFiles(
@@ -16,9 +14,9 @@ export async function findUnusedFiles(
   before: number,
 ): Promise<readonly BlobEntry[]> {
   const unused = new Map<string, BlobEntry>();
-  // The files first: whatever is old now has been referred to, if ever, by the time that the links are read.
+  // Files are listed first, because the links of old files are committed by now.
   for await (const entry of store.list()) if (entry.lastModified < before) unused.set(entry.name, entry);
-  // Twice, since a link that moves to the list of kept files may be missed on the way.
+  // Links are read twice, because one pass can miss a link that moves to the list of kept files.
   for (let pass = 0; pass < 2 && unused.size > 0; pass++) {
     for await (const location of allLocations(storage)) unused.delete(location);
   }

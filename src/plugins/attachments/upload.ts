@@ -1,5 +1,5 @@
-// `POST …/attachment`: stores a file, then writes the record by a request of its own through the same dispatch, so that
-// permissions, schema, preconditions and events are those of any other write.
+// `POST` and `DELETE …/attachment`. An upload stores the file, then writes the record with an internal request through
+// the same dispatch. So permissions, schema, preconditions and events are the same as for any other write.
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, notFound } from '../../core/errors.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
@@ -21,16 +21,16 @@ import { readForm, type Form } from './form.ts';
 import { recordUri, unlinkRecord, writeLink } from './file-links.ts';
 import { requireSize } from './spool.ts';
 
-/** How often the record may come and go while it is being written. */
+/** Maximum number of attempts while the record is created and deleted concurrently. */
 const maxAttempts = 5;
 
-/** Reads the form before anything is locked, once it is known that the caller may do this at all. */
+/** Checks the permission of the caller and reads the form before anything is locked. */
 export async function receiveUpload(attachments: AttachmentService, arrival: Arrival): Promise<void> {
   const { request, unit, caller, ids, isAlias } = arrival;
-  // In a batch there are no forms; the handler says so.
+  // A batch contains no forms. The handler returns the error.
   if (request.body.stream === undefined) return;
   if (isAlias) {
-    // Whom it stands for is not known yet. The alias refuses those who have not said who they are.
+    // The target of the alias is not known yet. The alias refuses anonymous callers.
     if (caller.userId === undefined) return;
   } else {
     await requireWriteAccess(attachments, { unit, caller, ids });
@@ -40,7 +40,7 @@ export async function receiveUpload(attachments: AttachmentService, arrival: Arr
   await readUpload(attachments, request, rules.maxSizeBytes);
 }
 
-/** Those who may write the record when it exists, else those who may create it; before anything is sent. */
+/** Requires permission to write the existing record, or to create it. Called before the form is read. */
 async function requireWriteAccess(
   { host }: AttachmentService,
   { unit, caller, ids }: Pick<Arrival, 'unit' | 'caller' | 'ids'>,
@@ -62,7 +62,7 @@ function readUpload({ host, store }: AttachmentService, request: ServiceRequest,
   return readForm(request, () => store.spoolFolder(), limits);
 }
 
-/** Stores the file that was received, and gives it to the record. */
+/** Stores the received file and attaches it to the record. */
 export async function upload(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { request, unit, ids } = context;
   const recordIds = recordIdsOf(ids);
@@ -97,7 +97,7 @@ export async function upload(attachments: AttachmentService, context: Context): 
   };
 }
 
-/** The extension of a file, in lower case. */
+/** Returns the extension of a file in lower case, and refuses extensions that are not accepted. */
 function requireExtension({ extensions }: AttachmentService, filename: string): string {
   const extension = extensionOf(filename);
   if (extension !== '' && extensions?.has(extension) === false) {
@@ -108,11 +108,10 @@ function requireExtension({ extensions }: AttachmentService, filename: string): 
   return extension;
 }
 
-/**
- * Makes sure that the file goes when the unit of work is undone. When a commit failed nobody knows whether the record
- * has the file, so it stays, for `coffer attachments-clean` to find out.
+/** Deletes the file if the unit of work is rolled back. If the result of a commit is unknown, the file stays and `coffer
+ * attachments-clean` decides later.
  *
- * @returns what deletes it at once
+ * @returns a function that deletes the file at once
  */
 function deleteOnRollback({ deletions }: AttachmentService, unit: UnitOfWork, name: string): () => Promise<void> {
   let isDeleted = false;
@@ -127,7 +126,7 @@ function deleteOnRollback({ deletions }: AttachmentService, unit: UnitOfWork, na
   return remove;
 }
 
-/** Creates the record or changes it, whichever it takes by the time it is written. */
+/** Creates or changes the record, depending on whether it exists at the time of the write. */
 async function writeRecord(
   attachments: AttachmentService,
   context: Context,
@@ -148,14 +147,14 @@ async function writeRecord(
     const response = await context.dispatch(
       recordRequest(host.versionPrefix, request, ids, { method: exists ? 'PATCH' : 'PUT', value, condition }),
     );
-    const mayBeOtherwise = response.status === (exists ? 404 : 412);
-    if (!mayBeOtherwise || attempt === maxAttempts || (await recordExists()) === exists) return response;
-    // It has come or gone meanwhile. What the client demands is to be compared with what is there now.
+    const mayHaveChanged = response.status === (exists ? 404 : 412);
+    if (!mayHaveChanged || attempt === maxAttempts || (await recordExists()) === exists) return response;
+    // The record was created or deleted meanwhile. The preconditions of the client apply to its current state.
     exists = !exists;
   }
 }
 
-/** Lets the attachment of a record be changed to this in the unit of work; see `changes.ts`. */
+/** Allows the subscriber in `subscribers.ts` to accept this attachment of the record in the unit of work. */
 function allowAttachment({ uploaded }: AttachmentService, unit: UnitOfWork, uri: string, attachment: JsonObject): void {
   const known = uploaded.get(unit) ?? new Map<string, JsonObject>();
   uploaded.set(unit, known.set(uri, attachment));
@@ -163,8 +162,8 @@ function allowAttachment({ uploaded }: AttachmentService, unit: UnitOfWork, uri:
 
 const formHeaders: readonly string[] = ['content-length', 'content-encoding', 'transfer-encoding', 'expect'];
 
-/** A request for the record by the same client and under the same conditions. */
-export function recordRequest(
+/** Returns an internal request for the record with the same caller and preconditions. */
+function recordRequest(
   versionPrefix: string,
   request: ServiceRequest,
   ids: PathIds,
@@ -188,12 +187,24 @@ export function recordRequest(
   };
 }
 
-/** Those headers of an answer that say when the record was changed. */
-export function timestampsOf({ headers }: ServiceResponse): ResponseHeaders {
+/** Returns the timestamp headers of a response. */
+function timestampsOf({ headers }: ServiceResponse): ResponseHeaders {
   return Object.fromEntries(
     ['ETag', 'Last-Modified'].flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, value] as const];
     }),
   );
+}
+
+/**
+ * Handles `DELETE …/attachment`: removes the attribute from the record. The subscriber then removes the file, as for a
+ * client that removes the attribute itself.
+ */
+export async function removeAttachment({ host }: AttachmentService, context: Context): Promise<ServiceResponse> {
+  const value = { data: { attachment: null } };
+  const request = recordRequest(host.versionPrefix, context.request, context.ids, { method: 'PATCH', value });
+  const response = await context.dispatch(request);
+  if (response.status >= 400) return response;
+  return { status: 204, headers: timestampsOf(response), body: '' };
 }

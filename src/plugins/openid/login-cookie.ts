@@ -1,35 +1,37 @@
-// A login under way is kept by the browser that began it, in an encrypted cookie: the server stores nothing for it, and
-// no other browser can end it. Each login has a cookie of its own, so that several tabs can log in at the same time.
+// Encrypted cookies that store pending logins in the browser. The server stores nothing, and no other browser can
+// finish the login. Each login has its own cookie, so that several tabs can log in at the same time.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { isJsonObject, getKey, parseJson, type JsonValue } from '../../base/json.ts';
 
 export interface PendingLogin {
   readonly callback: string;
   readonly redirectUri: string;
-  /** Proof key (RFC 7636). */
+  /** PKCE code verifier (RFC 7636). */
   readonly verifier: string;
-  /** What the `id_token` has to repeat; absent when no `id_token` was asked for. */
+  /** Expected nonce of the `id_token`; absent if no `id_token` was requested. */
   readonly nonce: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;
 }
 
-/** Where the cookies of a provider are valid. */
+/** Origin and path of the cookies of a provider. */
 export interface CookieScope {
-  /** Origin by which browsers reach the service. */
+  /** Public origin of the service. */
   readonly origin: string;
   /** Path of the endpoints of the provider. */
   readonly path: string;
 }
 
-/** Browsers accept 4,096 bytes per cookie, and servers little more for all headers together. */
+/**
+ * Limits of stored cookies. Browsers accept 4,096 bytes per cookie, and servers little more for all headers together.
+ */
 const maxCookies = 4;
 const maxCookieBytes = 6000;
 
 const cookiePrefix = 'coffer-login-';
 const valueForm = /^([\da-z]{1,12})\.([\w-]+)$/;
 
-/** The cookie of a login, and the removal of the oldest ones when the browser has many. */
+/** Returns the headers that set the cookie of a login and remove the oldest ones if the browser has too many. */
 export function setLoginCookie(
   login: PendingLogin,
   { key, state, scope, sent, now }: LoginCookie & { readonly now: number },
@@ -42,7 +44,7 @@ export function setLoginCookie(
 }
 
 export interface LoginCookie {
-  /** 32 bytes; differs between providers. */
+  /** 32 bytes, different for each provider. */
   readonly key: Buffer;
   readonly state: string;
   readonly scope: CookieScope;
@@ -50,7 +52,7 @@ export interface LoginCookie {
   readonly sent: string | undefined;
 }
 
-/** The login that the state belongs to, when this browser began it and it has not expired. */
+/** Returns the login of the state if this browser started it and it has not expired. */
 export function readLoginCookie({
   key,
   state,
@@ -65,14 +67,14 @@ export function readLoginCookie({
   return login !== undefined && login.expiresAt > now ? login : undefined;
 }
 
-/** Removes the cookie of a login that has ended. */
+/** Returns the header that removes the cookie of a finished login. */
 export function clearLoginCookie(state: string, scope: CookieScope): string {
   return formatCookie(nameOf(state, scope), '', 0, scope);
 }
 
-/**
- * With TLS the prefix `__Host-` keeps neighbours under the same domain from planting a login of theirs. Browsers accept
- * it with the path `/` alone, so the narrower path is for services without TLS, on loopback addresses.
+/** Returns the name of a cookie. With TLS the prefix `__Host-` prevents other hosts of the same domain from setting it.
+ * Browsers accept the prefix only with the path `/`, so the narrower path is for services without TLS on loopback
+ * addresses.
  */
 function nameOf(state: string, scope: CookieScope): string {
   const digest = createHash('sha256').update(state).digest('hex').slice(0, 16);
@@ -93,7 +95,7 @@ function isSecure({ origin }: CookieScope): boolean {
   return origin.startsWith('https:');
 }
 
-/** Removals of those cookies for which there is no room beside a new one; those that expire first go first. */
+/** Returns headers that remove cookies beyond the limits, earliest expiry first. */
 function evictCookies(sent: string | undefined, scope: CookieScope, newBytes: number): readonly string[] {
   const prefix = prefixOf(scope);
   const own = [...parseCookies(sent)]
@@ -120,7 +122,7 @@ function parseCookies(header = ''): ReadonlyMap<string, string> {
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM; the state is authenticated with the text, so that it opens no other cookie. */
+/** Encrypts with AES-256-GCM. The state is authenticated data, so that it decrypts no other cookie. */
 function seal(text: string, key: Buffer, state: string): string {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes }).setAAD(Buffer.from(state));
@@ -128,7 +130,7 @@ function seal(text: string, key: Buffer, state: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** The text; `undefined` when it was not sealed with this key and state. */
+/** Decrypts a text. Returns `undefined` if it was not encrypted with this key and state. */
 function unseal(sealed: string, key: Buffer, state: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < ivBytes + tagBytes) return undefined;
@@ -137,7 +139,7 @@ function unseal(sealed: string, key: Buffer, state: string): string | undefined 
   try {
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
   } catch {
-    // What does not authenticate was made by somebody else, or for another login.
+    // Authentication fails for forged cookies and those of other logins.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// `GET /openid/{provider}/login`: sends the browser to the provider, with a cookie that says where the token is wanted.
+// `GET /openid/{provider}/login`: redirects the browser to the provider, with a cookie that stores the callback.
 import { createHash, randomBytes } from 'node:crypto';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
@@ -13,14 +13,14 @@ import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 export interface LoginOptions {
   readonly securityState: SecurityState;
   readonly clock: Clock;
-  /** Whether the setting `http_host` says how browsers reach the service. */
+  /** Whether the setting `http_host` is set. */
   readonly isHostConfigured: boolean;
   readonly rules: readonly CallbackRule[];
   /** `/v1` */
   readonly versionPrefix: string;
 }
 
-/** What RFC 6749 allows in a scope, divided by single blanks. */
+/** Scopes as defined by RFC 6749, separated by single spaces. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 const maxScopeLength = 1024;
 
@@ -59,9 +59,9 @@ export async function handleLogin(
 }
 
 /**
- * Where the cookies of a provider are valid.
+ * Returns origin and path of the cookies of a provider.
  *
- * @throws ServiceError when the request came by a host that may be anybody's
+ * @throws ServiceError when the host of the request cannot be trusted
  */
 export function cookieScope(
   { versionPrefix, isHostConfigured }: LoginOptions,
@@ -70,11 +70,11 @@ export function cookieScope(
 ): CookieScope {
   const origin = findOwnOrigin(context.request.origin, isHostConfigured);
   if (origin !== undefined) return { origin, path: `${versionPrefix}/openid/${name}` };
-  const description = 'logins need the setting http_host, unless the service is reached as localhost';
+  const description = 'logins require the setting http_host, unless the service is accessed as localhost';
   throw refuse({ location: 'header', name: 'Host', description });
 }
 
-/** A redirect that nobody may keep, nor tell to the next page. */
+/** Returns a redirect that is not cached and sends no referrer. */
 export function secretRedirect(location: string, cookies: readonly string[]): ServiceResponse {
   const headers = {
     Location: location,
@@ -97,12 +97,12 @@ function readQuery(
   if (given !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
   const scope = requireOnce(context, 'scope', issues);
   if (scope !== '' && (!scopeForm.test(scope) || scope.length > maxScopeLength)) {
-    issues.push(inQuery('scope', 'expected scopes divided by blanks'));
+    issues.push(inQuery('scope', 'expected scopes separated by single spaces'));
   } else if (scope !== '' && parameters.userid_field === 'email' && !scope.split(' ').includes('email')) {
     issues.push({
       location: 'body',
       name: 'scope',
-      description: 'users are told apart by email, which must be asked for',
+      description: 'must include email, which identifies users',
     });
   }
   const prompt = readOnce(context, 'prompt', issues);
