@@ -4,13 +4,13 @@ import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** Nowhere that a receiver could be: link-local addresses (of cloud metadata, above all), multicast, unspecified. */
-const never = blockList(
+const unreachableNetworks = blockList(
   ['0.0.0.0/8', '169.254.0.0/16', '192.0.0.0/24', '224.0.0.0/4', '240.0.0.0/4'],
   ['::/128', 'fe80::/10', 'fec0::/10', 'ff00::/8', '100::/64'],
 );
 
 /** This machine and the networks around it, and addresses that stand for others in ways we do not look through. */
-const inside = blockList(
+const privateNetworks = blockList(
   ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15'],
   ['::1/128', 'fc00::/7', '64:ff9b:1::/48', '2001::/23', '2001:db8::/32', '2002::/16'],
 );
@@ -33,8 +33,8 @@ export function isAllowedAddress(address: string, { allowPrivate }: { readonly a
   const family = isIP(plain);
   if (family === 0 || plain.includes('%')) return false;
   const type = family === 4 ? 'ipv4' : 'ipv6';
-  if (never.check(plain, type)) return false;
-  return allowPrivate || !inside.check(plain, type);
+  if (unreachableNetworks.check(plain, type)) return false;
+  return allowPrivate || !privateNetworks.check(plain, type);
 }
 
 /** The IPv4 address inside of an IPv6 address that only stands for one: mapped, compatible, or translated. */

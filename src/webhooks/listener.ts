@@ -1,14 +1,15 @@
-// The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work itself,
-// so that it is delivered if and only if it was committed, however the process ends. See docs/guides/webhooks.md.
+// The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work
+// itself, so that it is delivered if and only if it was committed, however the process ends. See
+// docs/guides/webhooks.md.
 import { runFromNow } from '../base/steps.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
 import { formatBodies } from './bodies.ts';
-import { Courier } from './courier.ts';
+import { OutboxWorker } from './outbox-worker.ts';
 import { readOptions } from './options.ts';
-import { append, outboxParent, pendingKind } from './outbox.ts';
-import { Sender } from './post.ts';
-import { Rounds } from './rounds.ts';
+import { appendDeliveries, outboxParent, pendingKind } from './outbox.ts';
+import { Sender } from './sender.ts';
+import { OutboxScheduler } from './outbox-scheduler.ts';
 
 /** How long a stop waits for deliveries under way. */
 const stopMs = 3000;
@@ -39,16 +40,16 @@ export function webhookListener(context: ListenerContext): Listener {
     return { handle() {} };
   }
   const sender = new Sender(options, clock);
-  const courier = new Courier({ name, options, stores, sender, clock, logger });
-  const rounds = new Rounds({
+  const worker = new OutboxWorker({ name, options, stores, sender, clock, logger });
+  const scheduler = new OutboxScheduler({
     name,
     concurrency: options.concurrency,
     pollMs: options.pollMs,
     stopMs,
     clock,
     logger,
-    findOutboxes: () => courier.findOutboxes(),
-    visit: (outbox, stop) => courier.visit(outbox, stop),
+    findOutboxes: () => worker.findOutboxes(),
+    process: (outbox, stop) => worker.process(outbox, stop),
   });
   return {
     isSync: true,
@@ -60,12 +61,12 @@ export function webhookListener(context: ListenerContext): Listener {
       const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
       const formatting = runFromNow(formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields }), 'urgent');
       const bodies = formatting instanceof Promise ? await formatting : formatting;
-      await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
-      unit.afterCommit(() => rounds.wake(parent));
+      await appendDeliveries(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
+      unit.afterCommit(() => scheduler.wake(parent));
     },
-    start: () => rounds.start(),
+    start: () => scheduler.start(),
     async stop() {
-      await rounds.stop();
+      await scheduler.stop();
       sender.close();
     },
   };

@@ -1,6 +1,6 @@
-// What waits to be delivered, and what could not be: objects of kinds of their own in the storage, written in the unit of
-// work of what they tell about. Each list of the service has an outbox of its own for each webhook, so that writers of
-// different lists do not wait for each other, and what happened in one list is delivered in its order.
+// What waits to be delivered, and what could not be: objects of kinds of their own in the storage, written in the unit
+// of work of what they tell about. Each list of the service has an outbox of its own for each webhook, so that writers
+// of different lists do not wait for each other, and what happened in one list is delivered in its order.
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatAttributes, type ListKey, type StoredObject } from '../core/objects/stored.ts';
@@ -8,7 +8,7 @@ import { lastModifiedField } from '../core/query/fields.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 
 /** One delivery as it is kept. */
-export interface Entry {
+export interface Delivery {
   readonly id: string;
   readonly body: string;
   /** Milliseconds since 1970 UTC, as all times here. */
@@ -43,14 +43,14 @@ export function outboxParent({ kind, parent }: ListKey): string {
 }
 
 /** Adds deliveries to the end of an outbox. */
-export async function append(
+export async function appendDeliveries(
   storage: StorageWriter,
   list: ListKey,
   { bodies, now }: { readonly bodies: readonly string[]; readonly now: number },
 ): Promise<void> {
   for (const body of bodies) {
-    const entry = { body, created: now, attempts: 0, due: 0, heldUntil: 0, holder: '', reason: '' };
-    await storage.create(list, randomUUID(), formatAttributes(entry));
+    const delivery = { body, created: now, attempts: 0, due: 0, heldUntil: 0, holder: '', reason: '' };
+    await storage.create(list, randomUUID(), formatAttributes(delivery));
   }
 }
 
@@ -62,7 +62,7 @@ export async function readFirst(storage: StorageReader, list: ListKey): Promise<
 }
 
 /** The entry that a stored object holds. */
-export function parseEntry({ id, attributes }: StoredObject): Entry {
+export function parseDelivery({ id, attributes }: StoredObject): Delivery {
   const text = (name: string): string => asText(attributes[name]);
   const time = (name: string): number => Number(attributes[name] ?? 0);
   return {
@@ -82,18 +82,18 @@ function asText(value: JsonValue | undefined): string {
 }
 
 /** Changes an entry in its place: the timestamp it has is kept, or stays the last one. */
-export async function rewrite(
+export async function updateDelivery(
   storage: StorageWriter,
   list: ListKey,
   stored: StoredObject,
-  changes: Partial<Omit<Entry, 'id'>>,
+  changes: Partial<Omit<Delivery, 'id'>>,
 ): Promise<void> {
   const attributes: JsonObject = { ...stored.attributes, ...changes };
   await storage.update(list, stored.id, formatAttributes(attributes), stored.lastModified);
 }
 
 /** Takes an entry out for good; nobody follows these lists, so no tombstone is needed. */
-export async function take(storage: StorageWriter, list: ListKey, id: string): Promise<void> {
+export async function removeDelivery(storage: StorageWriter, list: ListKey, id: string): Promise<void> {
   await storage.delete(list, id, { keepTombstone: false });
 }
 
@@ -102,7 +102,7 @@ export async function take(storage: StorageWriter, list: ListKey, id: string): P
  *
  * @returns how many there are of this list
  */
-export async function bury(
+export async function moveToDeadLetters(
   storage: StorageWriter,
   dead: ListKey,
   stored: StoredObject,

@@ -14,10 +14,10 @@ export interface SmtpOptions {
 }
 
 /** A message that is complete. */
-export type Letter = Required<MailMessage>;
+export type CompleteMessage = Required<MailMessage>;
 
 export interface Transport {
-  deliver(letter: Letter): Promise<void>;
+  deliver(message: CompleteMessage): Promise<void>;
   close(): void;
 }
 
@@ -41,19 +41,22 @@ export function smtpTransport({ host, port, username, password, tls, timeoutSeco
     ...(username === undefined ? {} : { auth: { user: username, pass: password ?? '' } }),
   });
   return {
-    async deliver(letter) {
-      await transport.sendMail(toFields(letter));
+    async deliver(message) {
+      await transport.sendMail(toFields(message));
     },
     close: () => transport.close(),
   };
 }
 
 /** The text of a message as it travels. */
-export async function formatLetter(letter: Letter, headers: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+export async function formatMessage(
+  message: CompleteMessage,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Buffer> {
   const composer = createTransport({ streamTransport: true, buffer: true });
-  const { message } = await composer.sendMail({ ...toFields(letter), headers: { ...headers } });
-  if (!Buffer.isBuffer(message)) throw new Error('expected the text of the message');
-  return message;
+  const { message: text } = await composer.sendMail({ ...toFields(message), headers: { ...headers } });
+  if (!Buffer.isBuffer(text)) throw new Error('expected the text of the message');
+  return text;
 }
 
 interface Fields {
@@ -65,7 +68,7 @@ interface Fields {
   readonly disableUrlAccess: true;
 }
 
-function toFields({ sender, to, subject, text }: Letter): Fields {
+function toFields({ sender, to, subject, text }: CompleteMessage): Fields {
   return {
     from: sender,
     to: [...to],

@@ -1,12 +1,12 @@
 // The cache contract on memcached. A value carries its end by the service's clock, and expires on the server as well,
-// which counts whole seconds and is given one more. Whatever depends on what was there before is written by `cas`, so that
-// it never brings back what others have replaced or taken out meanwhile.
+// which counts whole seconds and is given one more. Whatever depends on what was there before is written by `cas`, so
+// that it never brings back what others have replaced or taken out meanwhile.
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
-import type { Answer } from './answers.ts';
+import type { MemcachedResponse } from './responses.ts';
 import { MemcachedClient, type ClientOptions } from './client.ts';
 import type { MemcachedHost } from './errors.ts';
 
@@ -26,7 +26,7 @@ interface Cached {
 }
 
 /** What there is at a key now, over or not, and by which `cas` it is known. */
-interface Found {
+interface Lookup {
   readonly cas: string;
   readonly live: Cached | undefined;
 }
@@ -40,7 +40,7 @@ interface Server {
 const maxRelativeSeconds = 60 * 60 * 24 * 30;
 const maxDateSeconds = 2 ** 31 - 1;
 /** By which the server forgets at once. */
-const gone = -1;
+const expireAtOnce = -1;
 
 /**
  * Connects to a cache.
@@ -87,7 +87,7 @@ class MemcachedCache implements CacheBackend {
     for (;;) {
       const found = await this.#find(slot);
       if (found?.live === undefined) return undefined;
-      if ((await slot.forget(found.cas)) === 'STORED') return valueOf(found);
+      if ((await slot.remove(found.cas)) === 'STORED') return valueOf(found);
     }
   }
 
@@ -127,7 +127,7 @@ class MemcachedCache implements CacheBackend {
       if (found?.live === undefined) return;
       const line =
         ttlSeconds <= 0
-          ? await slot.forget(found.cas)
+          ? await slot.remove(found.cas)
           : await slot.store('cas', this.#cached(found.live.text, ttlSeconds), ttlSeconds, found.cas);
       if (line !== 'EXISTS') return;
     }
@@ -161,7 +161,7 @@ class MemcachedCache implements CacheBackend {
     return ranked.reduce((best, candidate) => (candidate.rank > best.rank ? candidate : best)).client;
   }
 
-  async #find(slot: Slot): Promise<Found | undefined> {
+  async #find(slot: Slot): Promise<Lookup | undefined> {
     const { value } = await slot.client.read(`gets ${slot.name}`);
     if (value === undefined) return undefined;
     const colon = value.text.indexOf(':');
@@ -205,12 +205,12 @@ class Slot {
   }
 
   /** Takes out the value known by this `cas`; the answer is as of `store`. */
-  async forget(cas: string): Promise<Answer['line']> {
-    return (await this.client.send(`cas ${this.name} 0 ${gone} 0 ${cas}`, '')).line;
+  async remove(cas: string): Promise<MemcachedResponse['line']> {
+    return (await this.client.send(`cas ${this.name} 0 ${expireAtOnce} 0 ${cas}`, '')).line;
   }
 }
 
-function valueOf(found: Found | undefined): JsonValue | undefined {
+function valueOf(found: Lookup | undefined): JsonValue | undefined {
   return found?.live === undefined ? undefined : parseStoredJson(found.live.text);
 }
 

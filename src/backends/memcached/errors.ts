@@ -1,5 +1,5 @@
-// Where what goes wrong with a memcached server becomes the failure that the contracts know. Messages are for the log and
-// name the server; the reason is for clients and does not.
+// Where what goes wrong with a memcached server becomes the failure that the contracts know. Messages are for the log
+// and name the server; the reason is for clients and does not.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
 export interface MemcachedHost {
@@ -14,7 +14,7 @@ export function connectionFailure(place: MemcachedHost, error: Error): BackendUn
 }
 
 /** The error for a server that is silent. */
-export function timeFailure(place: MemcachedHost): BackendUnavailable {
+export function timeoutFailure(place: MemcachedHost): BackendUnavailable {
   return failure(place, 'the server did not answer in time');
 }
 
@@ -24,7 +24,7 @@ export function backlogFailure(place: MemcachedHost): BackendUnavailable {
 }
 
 /** The error for an answer that says that the server could not do it. */
-export function answerFailure(place: MemcachedHost, line: string): BackendUnavailable {
+export function responseFailure(place: MemcachedHost, line: string): BackendUnavailable {
   if (line.startsWith('SERVER_ERROR out of memory')) return failure(place, 'the server has no memory left');
   return failure(place, 'the server refuses a command', new Error(line.slice(0, 200)));
 }

@@ -36,11 +36,11 @@ const privateModes = { file: 0o600, folder: 0o700 };
 const sharedModes = { file: 0o640, folder: 0o750 };
 
 /** Hidden, so that a web server that serves the folder leaves it alone. */
-const spoolName = '.incoming';
+const spoolFolderName = '.incoming';
 
 /**
- * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such as
- * a disk that is no longer there, is not.
+ * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such
+ * as a disk that is no longer there, is not.
  *
  * @throws Error when it cannot be used
  */
@@ -48,12 +48,12 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
   const { root, isMissing } = await findRoot(resolve(path), isReadonly);
   const store: Folder = { root, isMissing };
   return {
-    spoolFolder: () => guard(() => prepareSpool(store)),
-    access: { kind: 'folder', root, has: (name) => guard(() => isFile(store, name)) },
-    put: (name, source) => guard(() => put(store, name, source)),
-    delete: (name) => guard(() => remove(store, name)),
+    spoolFolder: () => translateErrors(() => prepareSpool(store)),
+    access: { kind: 'folder', root, has: (name) => translateErrors(() => isFile(store, name)) },
+    put: (name, source) => translateErrors(() => put(store, name, source)),
+    delete: (name) => translateErrors(() => remove(store, name)),
     list: () => list(store),
-    check: () => guard(() => check(store)),
+    check: () => translateErrors(() => check(store)),
     close: () => Promise.resolve(),
   };
 }
@@ -91,7 +91,7 @@ async function modesIn({ root }: Folder): Promise<typeof privateModes> {
 
 async function prepareSpool(store: Folder): Promise<string> {
   await prepare(store);
-  const folder = join(store.root, spoolName);
+  const folder = join(store.root, spoolFolderName);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
@@ -104,7 +104,7 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
   await chmod(path, modes.file);
   await flush(path);
   for (const candidate of blobNames(name)) {
-    if (await place(path, join(store.root, candidate))) {
+    if (await linkAs(path, join(store.root, candidate))) {
       await flushParents(store, candidate);
       return candidate;
     }
@@ -120,14 +120,14 @@ async function makeParent({ root }: Folder, name: string, mode: number): Promise
 }
 
 /** Gives the file its name; `false` when the name is taken. */
-async function place(from: string, to: string): Promise<boolean> {
+async function linkAs(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EEXIST') return false;
-    if (!withoutLinks.includes(code)) throw error;
+    if (!unsupportedLinkCodes.includes(code)) throw error;
   }
   // A file system without hard links, or another one than the file is on. Nobody knows the name before it is whole.
   try {
@@ -141,7 +141,7 @@ async function place(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-const withoutLinks: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+const unsupportedLinkCodes: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 async function remove({ root }: Folder, name: string): Promise<void> {
   const path = resolve(root, name);
@@ -168,7 +168,7 @@ async function isFile({ root }: Folder, name: string): Promise<boolean> {
 async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
   if (store.isMissing) return;
   const { root } = store;
-  const entries = await guard(() => readdir(folder, { withFileTypes: true }));
+  const entries = await translateErrors(() => readdir(folder, { withFileTypes: true }));
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* list(store, path);
@@ -229,7 +229,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Turns what the system says (disk full, no rights) into the world's failure. */
-async function guard<T>(work: () => Promise<T>): Promise<T> {
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

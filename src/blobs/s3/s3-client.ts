@@ -32,7 +32,7 @@ export interface S3Response {
   readonly body: IncomingMessage;
 }
 
-const mayPass: readonly number[] = [408, 429, 500, 502, 503, 504];
+const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 const firstDelayMs = 50;
 
 export class S3Client {
@@ -55,7 +55,7 @@ export class S3Client {
       const isLast = attempt === this.#place.retries;
       try {
         const response = await this.#sendOnce(request);
-        if (!mayPass.includes(response.status)) return response;
+        if (!retryableStatuses.includes(response.status)) return response;
         if (isLast) throw await this.refusal(response);
         response.body.destroy();
       } catch (error) {

@@ -28,14 +28,20 @@ export function openS3Store(place: S3Place): BlobStore {
 }
 
 /** Headers of an answer that say something about the content, and not about its store. */
-const passedOn: readonly string[] = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
+const contentHeaderNames: readonly string[] = [
+  'content-length',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+];
 const readStatuses = [200, 206, 304, 412, 416] as const;
 
 class S3Store {
   readonly #client: S3Client;
   readonly #acl: string | undefined;
   /** Whether the service knows `If-None-Match` of a PUT, as far as it has said. */
-  #knowsConditions = true;
+  #supportsConditionalPut = true;
 
   constructor(place: S3Place) {
     this.#client = new S3Client(place);
@@ -114,24 +120,25 @@ class S3Store {
       headers: {
         'Content-Type': mimetype,
         ...(this.#acl === undefined ? {} : { 'X-Amz-Acl': this.#acl }),
-        ...(this.#knowsConditions ? { 'If-None-Match': '*' } : {}),
+        ...(this.#supportsConditionalPut ? { 'If-None-Match': '*' } : {}),
       },
       body: { path, sizeBytes, hash },
     });
     const { status } = response;
-    const isUnknown = status === 501 && this.#knowsConditions;
+    const isUnsupported = status === 501 && this.#supportsConditionalPut;
     // 409 and 412: taken, or being taken by somebody else right now.
-    if (status !== 200 && status !== 409 && status !== 412 && !isUnknown) throw await this.#client.refusal(response);
+    if (status !== 200 && status !== 409 && status !== 412 && !isUnsupported)
+      throw await this.#client.refusal(response);
     response.body.resume();
-    if (!isUnknown) return status === 200;
-    this.#knowsConditions = false;
+    if (!isUnsupported) return status === 200;
+    this.#supportsConditionalPut = false;
     return this.#create(key, { path, sizeBytes, hash, mimetype });
   }
 }
 
 function contentHeaders({ headers }: S3Response): Record<string, string> {
   return Object.fromEntries(
-    passedOn.flatMap((name) => {
+    contentHeaderNames.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     }),

@@ -2,7 +2,7 @@
 // some.
 import type { Registry } from 'prom-client';
 import { helpOf, type Labels, type MetricSink } from '../../http/metrics/sink.ts';
-import { KeptMetric, type KeptMetricOptions } from './kept-metric.ts';
+import { LabelledMetric, type LabelledMetricOptions } from './labelled-metric.ts';
 
 export interface PrometheusOptions {
   readonly registry: Registry;
@@ -11,7 +11,7 @@ export interface PrometheusOptions {
   /** Seconds. */
   readonly buckets: readonly number[];
   /** Whether it is told since when each set of labels counts. */
-  readonly tellsCreation: boolean;
+  readonly exposesCreation: boolean;
   /** Names that are shown otherwise than the sink gets them. */
   readonly renamed: ReadonlyMap<string, string>;
   /** Names as the sink gets them. */
@@ -24,7 +24,7 @@ export class PrometheusSink implements MetricSink {
   readonly #options: PrometheusOptions;
   readonly #buckets: readonly number[];
   /** `undefined` for those that are disabled. */
-  readonly #metrics = new Map<string, KeptMetric | undefined>();
+  readonly #metrics = new Map<string, LabelledMetric | undefined>();
 
   constructor(options: PrometheusOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class PrometheusSink implements MetricSink {
     this.#find(name, 'summary')?.add(labels, value);
   }
 
-  #find(name: string, type: KeptMetricOptions['type']): KeptMetric | undefined {
+  #find(name: string, type: LabelledMetricOptions['type']): LabelledMetric | undefined {
     const known = this.#metrics.get(name);
     if (known !== undefined || this.#metrics.has(name)) return known;
     const metric = this.#options.disabled.has(name) ? undefined : this.#make(name, type);
@@ -55,17 +55,17 @@ export class PrometheusSink implements MetricSink {
     return metric;
   }
 
-  #make(name: string, type: KeptMetricOptions['type']): KeptMetric {
-    const { registry, prefix, tellsCreation, renamed } = this.#options;
+  #make(name: string, type: LabelledMetricOptions['type']): LabelledMetric {
+    const { registry, prefix, exposesCreation, renamed } = this.#options;
     const shown = prefix + (renamed.get(name) ?? name);
-    const metric = new KeptMetric({
+    const metric = new LabelledMetric({
       name: `${shown}${type === 'counter' ? '_total' : ''}`,
       // Begins like the text of the reference server, which deployments look for.
       help: `${typeNames[type]} of ${shown}. ${helpOf(name)}`,
       type,
       ...(type === 'histogram' ? { buckets: this.#buckets } : {}),
     });
-    metric.register(registry, tellsCreation ? `${shown}_created` : undefined);
+    metric.register(registry, exposesCreation ? `${shown}_created` : undefined);
     return metric;
   }
 }

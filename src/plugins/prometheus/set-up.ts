@@ -1,5 +1,5 @@
-// Puts the plugin together: what keeps the metrics, and the endpoint that tells them. Of all workers together, whichever
-// of them is asked.
+// Puts the plugin together: what keeps the metrics, and the endpoint that tells them. Of all workers together,
+// whichever of them is asked.
 import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from '../../contracts/logger.ts';
@@ -12,14 +12,14 @@ import type { Settings } from '../../settings/settings.ts';
 import { addPoolGauges } from './pool-gauges.ts';
 import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
-import { WorkerSide } from './worker-side.ts';
+import { WorkerMetrics } from './cluster-worker.ts';
 
 /**
  * Default metrics of prom-client that are left out. Those of handles call `process._getActiveHandles`, which is
  * undocumented and has aborted Node.js under load. The others are gauges that end in `_total`, as only counters should;
  * they are the sums of `nodejs_active_requests` and `nodejs_active_resources`.
  */
-const unwantedMetrics: readonly string[] = [
+const omittedMetrics: readonly string[] = [
   'nodejs_active_handles',
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -45,17 +45,17 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
     registry,
     prefix,
     buckets: settings.get('prometheus_histogram_buckets'),
-    tellsCreation: settings.get('prometheus_created_metrics_enabled'),
+    exposesCreation: settings.get('prometheus_created_metrics_enabled'),
     renamed,
     disabled,
   });
   collectDefaultMetrics({ register: registry });
-  for (const name of unwantedMetrics) registry.removeSingleMetric(name);
+  for (const name of omittedMetrics) registry.removeSingleMetric(name);
   addPoolGauges(registry, prefix, [stores.storage.database, stores.permission.database]);
   for (const name of named) registry.removeSingleMetric(name);
-  const workers = cluster.isWorker ? new WorkerSide(() => takeSnapshot(registry)) : undefined;
+  const workers = cluster.isWorker ? new WorkerMetrics(() => takeSnapshot(registry)) : undefined;
   const collect = async (): Promise<string> => (await workers?.askForAll()) ?? (await registry.metrics());
-  const handle = (): Promise<ServiceResponse> => answer(collect, logger);
+  const handle = (): Promise<ServiceResponse> => respond(collect, logger);
   return {
     observer: metricsObserver(sink, {
       idLabels: settings.get('metrics_matchdict_fields').map((name) => name.replaceAll(/\W/g, '_')),
@@ -95,7 +95,7 @@ function describe(): OperationDescription {
   };
 }
 
-async function answer(collect: () => Promise<string>, logger: Logger): Promise<ServiceResponse> {
+async function respond(collect: () => Promise<string>, logger: Logger): Promise<ServiceResponse> {
   try {
     const body = await collect();
     return { status: 200, headers: { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }, body };

@@ -23,7 +23,7 @@ export async function formatSnapshots(snapshots: readonly Snapshot[]): Promise<s
  * What remains of processes that have ended. What they counted stays counted: a sum that went down would look like a
  * restart of everything. What they measured of themselves is gone.
  */
-export async function addUp(snapshots: readonly Snapshot[]): Promise<Snapshot> {
+export async function sumUp(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const merged = await takeSnapshot(merge(snapshots));
   return merged.filter(({ name, type }) => type !== 'gauge' || name.endsWith('_created'));
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createMailer, type Carrier } from '../../../src/backends/mail/mailer.ts';
+import { createMailer, type MailTransportOptions } from '../../../src/backends/mail/mailer.ts';
 import type { Mailer } from '../../../src/contracts/mailer.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 
@@ -15,12 +15,12 @@ interface Opened {
   readonly log: readonly string[];
 }
 
-function open(carrier: Carrier, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {}): Opened {
+function open(transport: MailTransportOptions, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {}): Opened {
   const log: string[] = [];
   const note = (first: unknown, message?: string): void => void log.push(message ?? String(first));
   const logger = { debug: note, info: note, warn: note, error: note };
   const mailer = createMailer({
-    carrier,
+    transport,
     defaultSender: 'coffer@example.org',
     maxWaiting,
     closeTimeoutSeconds,
@@ -30,7 +30,7 @@ function open(carrier: Carrier, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {
   return { mailer, log };
 }
 
-function smtp(port: number, more: object = {}): Carrier {
+function smtp(port: number, more: object = {}): MailTransportOptions {
   return { kind: 'smtp', smtp: { host: '127.0.0.1', port, tls: false, timeoutSeconds: 2, ...more } };
 }
 

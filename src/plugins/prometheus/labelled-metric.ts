@@ -5,7 +5,7 @@
 import type { Counter, Registry } from 'prom-client';
 import type { Labels } from '../../http/metrics/sink.ts';
 
-export interface KeptMetricOptions {
+export interface LabelledMetricOptions {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'histogram' | 'summary';
@@ -27,14 +27,14 @@ interface Value {
   readonly value: number;
 }
 
-export class KeptMetric {
-  readonly #options: KeptMetricOptions;
+export class LabelledMetric {
+  readonly #options: LabelledMetricOptions;
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
   /** Whoever adds often does so with the same object. */
   readonly #byLabels = new WeakMap<Labels, Series>();
 
-  constructor(options: KeptMetricOptions) {
+  constructor(options: LabelledMetricOptions) {
     this.#options = options;
     this.#bounds = options.buckets ?? [];
   }
@@ -56,19 +56,25 @@ export class KeptMetric {
     const { name, help, type } = this.#options;
     const metric = (
       of: string,
-      told: string,
+      text: string,
       kind: string,
       aggregator: string,
-      tell: (each: Series) => Value[],
+      format: (each: Series) => Value[],
     ): void =>
       register(registry, {
         name: of,
-        help: told,
+        help: text,
         type: kind,
         aggregator,
-        get: () => ({ name: of, help: told, type: kind, aggregator, values: [...this.#series.values()].flatMap(tell) }),
+        get: () => ({
+          name: of,
+          help: text,
+          type: kind,
+          aggregator,
+          values: [...this.#series.values()].flatMap(format),
+        }),
       });
-    metric(name, help, type, 'sum', (series) => this.#tell(series));
+    metric(name, help, type, 'sum', (series) => this.#format(series));
     if (createdName === undefined) return;
     metric(createdName, `Since when ${name} counts, in seconds since 1970.`, 'gauge', 'min', (series) => [
       { labels: series.labels, value: series.createdAt / 1000 },
@@ -94,7 +100,7 @@ export class KeptMetric {
     return series;
   }
 
-  #tell({ labels, buckets, count, sum }: Series): Value[] {
+  #format({ labels, buckets, count, sum }: Series): Value[] {
     const { name, type } = this.#options;
     if (type === 'counter') return [{ labels, value: sum }];
     const values: Value[] = [];
@@ -134,7 +140,7 @@ function withBound(labels: Labels, bound: string): Labels {
   return result;
 }
 
-interface Told {
+interface RegisteredMetric {
   readonly name: string;
   readonly help: string;
   readonly type: string;
@@ -143,6 +149,6 @@ interface Told {
 }
 
 /** A registry asks its metrics for no more than this, although its types only know classes of the package. */
-function register(registry: Registry, metric: Told): void {
+function register(registry: Registry, metric: RegisteredMetric): void {
   registry.registerMetric(metric as unknown as Counter);
 }

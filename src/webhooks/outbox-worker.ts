@@ -1,5 +1,6 @@
-// Takes deliveries of one webhook out of their outboxes, one after the other for each: what it begins it holds by a lease,
-// so that no other process delivers it too, and what it has ended leaves in the same transaction in which the next is begun.
+// Takes deliveries of one webhook out of their outboxes, one after the other for each: what it begins it holds by a
+// lease, so that no other process delivers it too, and what it has ended leaves in the same transaction in which the
+// next is begun.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -8,10 +9,19 @@ import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { Retry } from '../engine/retry.ts';
 import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
-import { bury, deadKind, parseEntry, pendingKind, readFirst, rewrite, take, type Entry } from './outbox.ts';
-import type { Outcome, Sender } from './post.ts';
+import {
+  moveToDeadLetters,
+  deadKind,
+  parseDelivery,
+  pendingKind,
+  readFirst,
+  updateDelivery,
+  removeDelivery,
+  type Delivery,
+} from './outbox.ts';
+import type { Outcome, Sender } from './sender.ts';
 
-export interface CourierContext {
+export interface OutboxWorkerOptions {
   /** Of the listener. */
   readonly name: string;
   readonly options: WebhookOptions;
@@ -22,7 +32,7 @@ export interface CourierContext {
 }
 
 /** What is left of an outbox after a visit. */
-export type Rest =
+export type RemainingWork =
   | 'nothing'
   /** Others should have their turn first. */
   | 'more'
@@ -37,12 +47,12 @@ interface Unit {
 }
 
 /** After so many deliveries other outboxes have their turn. */
-const turnLength = 20;
+const maxDeliveriesPerTurn = 20;
 
-export class Courier {
-  readonly #context: CourierContext;
+export class OutboxWorker {
+  readonly #context: OutboxWorkerOptions;
 
-  constructor(context: CourierContext) {
+  constructor(context: OutboxWorkerOptions) {
     this.#context = context;
   }
 
@@ -52,83 +62,86 @@ export class Courier {
   }
 
   /** Delivers what can be delivered of an outbox. */
-  async visit(parent: string, stop: AbortSignal): Promise<Rest> {
+  async process(parent: string, stop: AbortSignal): Promise<RemainingWork> {
     const { stores, sender } = this.#context;
     const list: ListKey = { kind: pendingKind(this.#context.name), parent };
     // Most of what wakes us is somebody else's already, which takes no transaction to see.
     const seen = await readFirst(stores.storage.reader, list);
-    const ready = seen === undefined ? 'nothing' : this.#readyAt(parseEntry(seen));
+    const ready = seen === undefined ? 'nothing' : this.#readyAt(parseDelivery(seen));
     if (ready === 'nothing' || ready > this.#context.clock.now()) return ready;
 
-    let begun = await this.#write((storage) => this.#begin(storage, list));
+    let leasedDelivery = await this.#write((storage) => this.#lease(storage, list));
     for (let turn = 1; ; turn++) {
-      if (typeof begun !== 'object') return begun;
-      const held: Entry = begun;
-      const outcome = await sender.send(held, stop);
-      const goesOn = turn < turnLength && !stop.aborted && outcome.kind !== 'aborted';
-      begun = await this.#write(async (storage, unit) => {
-        const isOurs = await this.#settle({ storage, unit, list }, held, outcome);
-        return goesOn && isOurs ? this.#begin(storage, list) : 'more';
+      if (typeof leasedDelivery !== 'object') return leasedDelivery;
+      const leased: Delivery = leasedDelivery;
+      const outcome = await sender.send(leased, stop);
+      const goesOn = turn < maxDeliveriesPerTurn && !stop.aborted && outcome.kind !== 'aborted';
+      leasedDelivery = await this.#write(async (storage, unit) => {
+        const isCurrent = await this.#recordOutcome({ storage, unit, list }, leased, outcome);
+        return goesOn && isCurrent ? this.#lease(storage, list) : 'more';
       });
     }
   }
 
   /** When the first entry of an outbox may be attempted. */
-  #readyAt({ due, heldUntil }: Entry): number {
+  #readyAt({ due, heldUntil }: Delivery): number {
     return Math.max(due, heldUntil);
   }
 
   /** Takes the lease of the first entry, unless it is not due or somebody else's. */
-  async #begin(storage: StorageWriter, list: ListKey): Promise<Entry | Rest> {
+  async #lease(storage: StorageWriter, list: ListKey): Promise<Delivery | RemainingWork> {
     await storage.lock(list);
     const stored = await readFirst(storage, list);
     if (stored === undefined) return 'nothing';
-    const entry = parseEntry(stored);
+    const delivery = parseDelivery(stored);
     const now = this.#context.clock.now();
-    const ready = this.#readyAt(entry);
+    const ready = this.#readyAt(delivery);
     if (ready > now) return ready;
     const lease = { holder: randomUUID(), heldUntil: now + this.#context.options.leaseMs };
-    await rewrite(storage, list, stored, lease);
-    return { ...entry, ...lease };
+    await updateDelivery(storage, list, stored, lease);
+    return { ...delivery, ...lease };
   }
 
   /** Writes down what came of an attempt; `false` when another process has taken the delivery over meanwhile. */
-  async #settle(unit: Unit, held: Entry, outcome: Outcome): Promise<boolean> {
+  async #recordOutcome(unit: Unit, leased: Delivery, outcome: Outcome): Promise<boolean> {
     const { storage, list } = unit;
-    const { object: stored } = await storage.lock(list, held.id);
-    if (stored === undefined || parseEntry(stored).holder !== held.holder) return false;
+    const { object: stored } = await storage.lock(list, leased.id);
+    if (stored === undefined || parseDelivery(stored).holder !== leased.holder) return false;
     const free = { holder: '', heldUntil: 0 };
     switch (outcome.kind) {
       case 'delivered':
-        await take(storage, list, held.id);
+        await removeDelivery(storage, list, leased.id);
         return true;
       case 'aborted':
-        await rewrite(storage, list, stored, free);
+        await updateDelivery(storage, list, stored, free);
         return true;
       case 'failed':
-        await this.#fail(unit, { stored, held, outcome });
+        await this.#fail(unit, { stored, leased, outcome });
         return true;
     }
   }
 
   async #fail(
     { storage, unit, list }: Unit,
-    { stored, held, outcome }: { stored: StoredObject; held: Entry; outcome: Outcome & { kind: 'failed' } },
+    { stored, leased, outcome }: { stored: StoredObject; leased: Delivery; outcome: Outcome & { kind: 'failed' } },
   ): Promise<void> {
     const { name, options, clock, logger } = this.#context;
     const now = clock.now();
-    const attempts = held.attempts + 1;
+    const attempts = leased.attempts + 1;
     const { reason } = outcome;
-    const fields = { listener: name, delivery: held.id, outbox: list.parent, attempts, reason };
-    if (attempts >= options.maxAttempts || now - held.created >= options.maxAgeMs) {
-      await take(storage, list, held.id);
+    const fields = { listener: name, delivery: leased.id, outbox: list.parent, attempts, reason };
+    if (attempts >= options.maxAttempts || now - leased.created >= options.maxAgeMs) {
+      await removeDelivery(storage, list, leased.id);
       const dead: ListKey = { kind: deadKind(name), parent: list.parent };
-      const deadLetters = await bury(storage, dead, stored, { reason, maxDeadLetters: options.maxDeadLetters });
+      const deadLetters = await moveToDeadLetters(storage, dead, stored, {
+        reason,
+        maxDeadLetters: options.maxDeadLetters,
+      });
       unit.afterCommit(() => logger.error({ ...fields, deadLetters }, 'A webhook delivery was given up'));
       return;
     }
     const due = now + delayOf(attempts, outcome.retryAfterMs, options);
-    await rewrite(storage, list, stored, { holder: '', heldUntil: 0, attempts, due, reason });
+    await updateDelivery(storage, list, stored, { holder: '', heldUntil: 0, attempts, due, reason });
     const retryInMs = due - now;
     unit.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be repeated'));
   }
@@ -136,9 +149,9 @@ export class Courier {
   /** A transaction of its own over the storage, run again when it loses a race. */
   async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const races = new Retry();
+    const retry = new Retry();
     for (;;) {
-      const unit = new UnitOfWork(stores, logger, { contended: races.contended });
+      const unit = new UnitOfWork(stores, logger, { contended: retry.contended });
       try {
         const { storage } = await unit.writer();
         const result = await work(storage, unit);
@@ -146,8 +159,8 @@ export class Courier {
         return result;
       } catch (error) {
         await unit.abandon();
-        if (!races.isLost(error)) throw error;
-        await races.pause();
+        if (!retry.isLost(error)) throw error;
+        await retry.pause();
       }
     }
   }

@@ -2,9 +2,9 @@
 // time all of them, for what other processes have left or were killed over. So many at once, each by one at a time.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
-import type { Rest } from './courier.ts';
+import type { RemainingWork } from './outbox-worker.ts';
 
-export interface RoundsOptions {
+export interface OutboxSchedulerOptions {
   /** Of the listener, for logs. */
   readonly name: string;
   readonly concurrency: number;
@@ -14,43 +14,43 @@ export interface RoundsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly findOutboxes: () => Promise<readonly string[]>;
-  readonly visit: (outbox: string, stop: AbortSignal) => Promise<Rest>;
+  readonly process: (outbox: string, stop: AbortSignal) => Promise<RemainingWork>;
 }
 
 /** After an error of our own storage. */
-const pauseMs = 1000;
+const storageRetryMs = 1000;
 /** The longest time that a timer of Node can wait. */
 const maxTimerMs = 2 ** 31 - 1;
 
-export class Rounds {
-  readonly #options: RoundsOptions;
+export class OutboxScheduler {
+  readonly #options: OutboxSchedulerOptions;
   readonly #stop = new AbortController();
   /** To be visited, in this order. */
   readonly #ready = new Set<string>();
   readonly #busy = new Map<string, Promise<void>>();
   /** Outboxes that somebody has written to while they were visited. */
-  readonly #again = new Set<string>();
+  readonly #rescheduled = new Set<string>();
   /** Outboxes whose first delivery is not due yet. */
   readonly #waiting = new Map<string, NodeJS.Timeout>();
   #poll: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
   #isRunning = false;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: OutboxSchedulerOptions) {
     this.#options = options;
   }
 
   start(): void {
     this.#isRunning = true;
-    this.#lookAround();
+    this.#pollOutboxes();
   }
 
   /** Something was added to the outbox. */
   wake(outbox: string): void {
     if (!this.#isRunning || this.#waiting.has(outbox)) return;
-    if (this.#busy.has(outbox)) this.#again.add(outbox);
+    if (this.#busy.has(outbox)) this.#rescheduled.add(outbox);
     else this.#ready.add(outbox);
-    this.#goOn();
+    this.#startReady();
   }
 
   /** Ends what is under way, or breaks it off when that takes too long. What is left stays in the outboxes. */
@@ -58,12 +58,12 @@ export class Rounds {
     this.#isRunning = false;
     clearTimeout(this.#poll);
     for (const timer of this.#waiting.values()) clearTimeout(timer);
-    const breakOff = setTimeout(() => this.#stop.abort(), this.#options.stopMs);
+    const abortTimer = setTimeout(() => this.#stop.abort(), this.#options.stopMs);
     await Promise.all([this.#polling, ...this.#busy.values()]);
-    clearTimeout(breakOff);
+    clearTimeout(abortTimer);
   }
 
-  #lookAround(): void {
+  #pollOutboxes(): void {
     const { findOutboxes, pollMs, name, logger } = this.#options;
     const look = async (): Promise<void> => {
       try {
@@ -73,34 +73,34 @@ export class Rounds {
       }
       if (!this.#isRunning) return;
       // Several processes drift apart instead of looking at the same moments.
-      this.#poll = setTimeout(() => this.#lookAround(), pollMs * (0.75 + Math.random() * 0.5));
+      this.#poll = setTimeout(() => this.#pollOutboxes(), pollMs * (0.75 + Math.random() * 0.5));
       this.#poll.unref();
     };
     this.#polling = look();
   }
 
-  #goOn(): void {
+  #startReady(): void {
     for (const outbox of this.#ready) {
       if (!this.#isRunning || this.#busy.size >= this.#options.concurrency) return;
       this.#ready.delete(outbox);
-      this.#busy.set(outbox, this.#visit(outbox));
+      this.#busy.set(outbox, this.#process(outbox));
     }
   }
 
-  async #visit(outbox: string): Promise<void> {
-    const { visit, clock, name, logger } = this.#options;
-    let rest: Rest;
+  async #process(outbox: string): Promise<void> {
+    const { process, clock, name, logger } = this.#options;
+    let remaining: RemainingWork;
     try {
-      rest = await visit(outbox, this.#stop.signal);
+      remaining = await process(outbox, this.#stop.signal);
     } catch (error) {
       logger.warn({ err: error, listener: name, outbox }, 'Webhook deliveries could not be read or written down');
-      rest = clock.now() + pauseMs;
+      remaining = clock.now() + storageRetryMs;
     }
     this.#busy.delete(outbox);
-    const isWokenAgain = this.#again.delete(outbox);
-    if (typeof rest === 'number') this.#wait(outbox, rest);
-    else if (rest === 'more' || isWokenAgain) this.#ready.add(outbox);
-    this.#goOn();
+    const isWokenAgain = this.#rescheduled.delete(outbox);
+    if (typeof remaining === 'number') this.#wait(outbox, remaining);
+    else if (remaining === 'more' || isWokenAgain) this.#ready.add(outbox);
+    this.#startReady();
   }
 
   #wait(outbox: string, until: number): void {

@@ -1,16 +1,16 @@
 // Metrics in a worker: sends what it has when asked, and asks for what all have.
 import process from 'node:process';
-import { readToWorker, type FromWorker, type ToWorker } from './messages.ts';
+import { readToWorker, type FromWorker, type ToWorker } from './cluster-messages.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** More than the first process waits for workers. */
-const patienceMs = 3000;
+const timeoutMs = 3000;
 
-export class WorkerSide {
+export class WorkerMetrics {
   readonly #take: () => Promise<Snapshot>;
-  readonly #questions = new Map<number, (text: string) => void>();
-  readonly #listen = (message: unknown): void => this.#hear(readToWorker(message));
-  #lastQuestion = 0;
+  readonly #requests = new Map<number, (text: string) => void>();
+  readonly #listen = (message: unknown): void => this.#receive(readToWorker(message));
+  #lastRequest = 0;
 
   constructor(take: () => Promise<Snapshot>) {
     this.#take = take;
@@ -30,31 +30,31 @@ export class WorkerSide {
 
   /** What all workers have; `undefined` when the first process does not answer. */
   askForAll(): Promise<string | undefined> {
-    const question = ++this.#lastQuestion;
+    const request = ++this.#lastRequest;
     return new Promise((resolve) => {
       const end = (text: string | undefined): void => {
         clearTimeout(timer);
-        this.#questions.delete(question);
+        this.#requests.delete(request);
         resolve(text);
       };
-      const timer = setTimeout(() => end(undefined), patienceMs);
-      this.#questions.set(question, end);
-      void tell({ kind: 'metrics wanted', question });
+      const timer = setTimeout(() => end(undefined), timeoutMs);
+      this.#requests.set(request, end);
+      void send({ kind: 'metrics wanted', request });
     });
   }
 
-  #hear(message: ToWorker | undefined): void {
-    if (message?.kind === 'all metrics') this.#questions.get(message.question)?.(message.text);
+  #receive(message: ToWorker | undefined): void {
+    if (message?.kind === 'all metrics') this.#requests.get(message.request)?.(message.text);
     if (message?.kind === 'send metrics') void this.#send(message.round);
   }
 
   async #send(round?: number): Promise<void> {
-    await tell({ kind: 'metrics', round, snapshot: await this.#take() });
+    await send({ kind: 'metrics', round, snapshot: await this.#take() });
   }
 }
 
 /** Resolves when it is written, or when there is nobody to tell any more. */
-function tell(message: FromWorker): Promise<void> {
+function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, undefined, () => resolve());

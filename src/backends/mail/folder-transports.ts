@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { formatLetter, type Transport } from './smtp.ts';
+import { formatMessage, type Transport } from './smtp.ts';
 
 /** A maildir, in which messages appear whole; two headers tell the envelope to whoever sends them. */
 export function maildirTransport(folder: string): Transport {
   return {
-    async deliver(letter) {
-      const envelope = { 'X-Actually-From': letter.sender, 'X-Actually-To': letter.to.join(', ') };
-      const text = await formatLetter(letter, envelope);
+    async deliver(message) {
+      const envelope = { 'X-Actually-From': message.sender, 'X-Actually-To': message.to.join(', ') };
+      const text = await formatMessage(message, envelope);
       for (const part of ['tmp', 'new', 'cur']) await mkdir(path.join(folder, part), { recursive: true });
       const name = `${Math.floor(Date.now() / 1000)}.${randomUUID()}.${hostname().replaceAll(/[/:]/g, '_')}`;
       const draft = path.join(folder, 'tmp', name);
@@ -27,8 +27,8 @@ export function maildirTransport(folder: string): Transport {
 export function fileTransport(folder: string): Transport {
   let count = 0;
   return {
-    async deliver(letter) {
-      const text = await formatLetter(letter);
+    async deliver(message) {
+      const text = await formatMessage(message);
       await mkdir(folder, { recursive: true });
       const name = `${Date.now()}-${String(++count).padStart(4, '0')}-${randomUUID().slice(0, 8)}.eml`;
       await writeFile(path.join(folder, name), text, { flag: 'wx', mode: 0o600 });

@@ -1,9 +1,9 @@
 // Answers are found in the bytes of a connection however these are cut.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerReader, type Answer } from '../../../src/backends/memcached/answers.ts';
+import { ResponseParser, type MemcachedResponse } from '../../../src/backends/memcached/responses.ts';
 
-const answer: fc.Arbitrary<Answer> = fc.oneof(
+const response: fc.Arbitrary<MemcachedResponse> = fc.oneof(
   fc.constantFrom('STORED', 'NOT_FOUND', 'END', 'SERVER_ERROR out of memory storing object').map((line) => ({ line })),
   fc
     .record({
@@ -13,31 +13,35 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
     .map((value) => ({ line: `VALUE k 0 ${Buffer.byteLength(value.text)} ${value.cas}`, value })),
 );
 
-function format({ line, value }: Answer): string {
+function format({ line, value }: MemcachedResponse): string {
   return value === undefined ? `${line}\r\n` : `${line}\r\n${value.text}\r\nEND\r\n`;
 }
 
 describe('The answers of a server', () => {
   it('are read as they were written, however they arrive.', () => {
     fc.assert(
-      fc.property(fc.array(answer), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (answers, sizes) => {
-        const bytes = Buffer.from(answers.map(format).join(''));
-        const reader = new AnswerReader();
-        const found: Answer[] = [];
-        for (let at = 0, turn = 0; at < bytes.length; turn++) {
-          const end = at + sizes[turn % sizes.length]!;
-          found.push(...reader.read(bytes.subarray(at, end)));
-          at = end;
-        }
-        expect(found).toEqual(answers);
-      }),
+      fc.property(
+        fc.array(response),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+        (responses, sizes) => {
+          const bytes = Buffer.from(responses.map(format).join(''));
+          const reader = new ResponseParser();
+          const found: MemcachedResponse[] = [];
+          for (let at = 0, turn = 0; at < bytes.length; turn++) {
+            const end = at + sizes[turn % sizes.length]!;
+            found.push(...reader.read(bytes.subarray(at, end)));
+            at = end;
+          }
+          expect(found).toEqual(responses);
+        },
+      ),
     );
   });
 
   it.each(['VALUE k 0 1\r\nab\r\nEND\r\n', 'VALUE k 0 1 5\r\nab\r\nEND\r\n', 'x'.repeat(3000)])(
     'are refused when they are none: %j.',
     (text) => {
-      expect(() => new AnswerReader().read(Buffer.from(text))).toThrow(/a value|a line/);
+      expect(() => new ResponseParser().read(Buffer.from(text))).toThrow(/a value|a line/);
     },
   );
 });

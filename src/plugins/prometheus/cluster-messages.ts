@@ -3,18 +3,18 @@
 
 /** From a worker: tell me everything; here is what I have, after a question or just before I end. */
 export type FromWorker =
-  | { readonly kind: 'metrics wanted'; readonly question: number }
+  | { readonly kind: 'metrics wanted'; readonly request: number }
   | { readonly kind: 'metrics'; readonly round?: number | undefined; readonly snapshot: unknown };
 
 /** To a worker: send what you have; here is what all have. */
 export type ToWorker =
   | { readonly kind: 'send metrics'; readonly round: number }
-  | { readonly kind: 'all metrics'; readonly question: number; readonly text: string };
+  | { readonly kind: 'all metrics'; readonly request: number; readonly text: string };
 
 /** What a worker said about metrics; `undefined` for anything else. */
 export function readFromWorker(given: unknown): FromWorker | undefined {
   if (!hasKind(given)) return undefined;
-  if (given.kind === 'metrics wanted' && isNumber(given, 'question')) return given as FromWorker;
+  if (given.kind === 'metrics wanted' && isNumber(given, 'request')) return given as FromWorker;
   return given.kind === 'metrics' && 'snapshot' in given ? (given as FromWorker) : undefined;
 }
 
@@ -22,7 +22,7 @@ export function readFromWorker(given: unknown): FromWorker | undefined {
 export function readToWorker(given: unknown): ToWorker | undefined {
   if (!hasKind(given)) return undefined;
   if (given.kind === 'send metrics' && isNumber(given, 'round')) return given as ToWorker;
-  const isAnswer = given.kind === 'all metrics' && isNumber(given, 'question') && 'text' in given;
+  const isAnswer = given.kind === 'all metrics' && isNumber(given, 'request') && 'text' in given;
   return isAnswer ? (given as ToWorker) : undefined;
 }
 

@@ -21,7 +21,7 @@ export interface Message {
 }
 
 /** Of an answer that nobody reads; more than this is not waited for. */
-const maxAnswerBytes = 65_536;
+const maxResponseBytes = 65_536;
 
 export class Sender {
   readonly #options: WebhookOptions;
@@ -47,7 +47,7 @@ export class Sender {
     } catch (error) {
       // Every reason counts as a failure of the receiver and is told to the log.
       if (stop.aborted) return { kind: 'aborted' };
-      if (timeout.aborted) return { kind: 'failed', reason: `no answer within ${this.#options.timeoutMs} ms` };
+      if (timeout.aborted) return { kind: 'failed', reason: `no response within ${this.#options.timeoutMs} ms` };
       return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
     }
   }
@@ -73,17 +73,19 @@ export class Sender {
       signal,
       lookup: guardedLookup({ allowPrivate }),
     };
-    const answer = await this.#answerTo(options, message.body);
-    const status = answer.statusCode ?? 0;
-    await drain(answer);
+    const response = await this.#sendRequest(options, message.body);
+    const status = response.statusCode ?? 0;
+    await drain(response);
     if (status >= 200 && status < 300) return { kind: 'delivered' };
-    const seconds = Number(answer.headers['retry-after'] ?? '');
+    const seconds = Number(response.headers['retry-after'] ?? '');
     const failed = { kind: 'failed', reason: `the receiver answered ${status}` } as const;
     return seconds > 0 ? { ...failed, retryAfterMs: seconds * 1000 } : failed;
   }
 
-  /** A kept connection that the receiver has just closed says nothing about the receiver: it is tried on another one. */
-  async #answerTo(options: RequestOptions, body: string): Promise<IncomingMessage> {
+  /**
+   * A kept connection that the receiver has just closed says nothing about the receiver: it is tried on another one.
+   */
+  async #sendRequest(options: RequestOptions, body: string): Promise<IncomingMessage> {
     for (;;) {
       const outgoing = this.#request(this.#options.url, options);
       try {
@@ -101,11 +103,11 @@ export class Sender {
 }
 
 /** Reads to the end, so that the connection can be used again, unless the answer is long. */
-async function drain(answer: IncomingMessage): Promise<void> {
+async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0;
-  for await (const chunk of answer) {
+  for await (const chunk of response) {
     bytes += (chunk as Buffer).length;
     // Leaving the loop closes the connection.
-    if (bytes > maxAnswerBytes) return;
+    if (bytes > maxResponseBytes) return;
   }
 }

@@ -1,7 +1,7 @@
 // The answers of a memcached server, cut out of the bytes that come from it. Only those to commands that this folder
 // sends: a line, or a value with its line before and `END` after it.
 
-export interface Answer {
+export interface MemcachedResponse {
   /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for a key that is not there. */
   readonly line: string;
   readonly value?: { readonly text: string; readonly cas: string };
@@ -12,7 +12,7 @@ const maxLineBytes = 2048;
 const lineEnd = '\r\n';
 const afterValue = '\r\nEND\r\n';
 
-export class AnswerReader {
+export class ResponseParser {
   #bytes: Buffer = Buffer.alloc(0);
   /** Bytes without which nothing more can be said. */
   #needed = 0;
@@ -22,18 +22,18 @@ export class AnswerReader {
    *
    * @throws Error when these are no answers of such a server
    */
-  read(chunk: Buffer): readonly Answer[] {
+  read(chunk: Buffer): readonly MemcachedResponse[] {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    const answers: Answer[] = [];
+    const responses: MemcachedResponse[] = [];
     while (this.#bytes.length > this.#needed) {
-      const answer = this.#next();
-      if (answer === undefined) break;
-      answers.push(answer);
+      const response = this.#next();
+      if (response === undefined) break;
+      responses.push(response);
     }
-    return answers;
+    return responses;
   }
 
-  #next(): Answer | undefined {
+  #next(): MemcachedResponse | undefined {
     const end = this.#bytes.indexOf(lineEnd);
     if (end === -1 && this.#bytes.length > maxLineBytes) throw new Error('a line without an end');
     if (end === -1) return undefined;
