@@ -1,4 +1,4 @@
-// From an event to what is sent: the payload with the objects, in as many bodies as the limit on their size takes.
+// Formats an event as request bodies: the payload with the objects, split into several bodies at the size limit.
 import { formatJson, isJsonObject, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { copyMembers, formatInSteps } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
@@ -9,11 +9,11 @@ import type { Change } from '../engine/kind.ts';
 
 export interface BodyOptions {
   readonly maxBytes: number;
-  /** Attributes that are not told. */
+  /** Attributes that are omitted. */
   readonly hiddenFields: readonly string[];
 }
 
-/** The bodies that tell of an event, each at most so many bytes long; an object that is too large by itself is cut. */
+/** Returns the bodies of an event, each within the size limit. An object that is too large by itself is truncated. */
 export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): Steps<readonly string[]> {
   const payload = formatJson(formatPayload(event));
   const isRead = event.action === 'read';
@@ -60,7 +60,7 @@ function* impactValue({ old, new: entry }: Change, hiddenFields: readonly string
 
 const identity: readonly string[] = ['id', 'last_modified', 'deleted'];
 
-/** What is left of an object that is too large: which one it is. Of an impact, the same for both of its objects. */
+/** Reduces an object that is too large to its identity; of a change, both objects. */
 function truncate(value: JsonValue): JsonObject {
   if (!isJsonObject(value)) return {};
   const parts = Object.entries(value);

@@ -1,4 +1,4 @@
-// What operators do about deliveries that were given up: count them, put them back into their outboxes, forget them.
+// Operations on failed deliveries (dead letters): count, return to the outbox, or delete.
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { formatAttributes } from '../core/objects/stored.ts';
@@ -8,13 +8,13 @@ import { deadKind, parseDelivery, pendingKind, removeDelivery } from './outbox.t
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
-  /** Why the newest one was given up; absent: none was. */
+  /** Reason of the newest dead letter; absent without dead letters. */
   readonly reason?: string;
 }
 
 const pageSize = 100;
 
-/** How many deliveries of a webhook wait, and how many were given up. */
+/** Counts pending deliveries and dead letters of a webhook. */
 export async function countDeliveries(storage: StorageReader, name: string): Promise<DeliveryCounts> {
   let reason: string | undefined;
   let newest = 0;
@@ -33,11 +33,10 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
   return reason === undefined ? { pending, dead } : { pending, dead, reason };
 }
 
-/**
- * Takes a page of the deliveries of one list that were given up, and puts them to the end of their outbox, oldest
- * first, as if nothing had been attempted; or forgets them.
+/** Removes a page of the dead letters of one list, oldest first. With `retry` they are appended to their outbox with reset
+ * attempts, otherwise deleted.
  *
- * @returns how many; 0: there are no more
+ * @returns number of removed dead letters; 0 if none remain
  */
 export async function emptyDeadLetters(
   storage: StorageWriter,

@@ -1,6 +1,5 @@
-// The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work
-// itself, so that it is delivered if and only if it was committed, however the process ends. See
-// docs/guides/webhooks.md.
+// The event listener for webhooks. Events are written into a transactional outbox in the unit of work, so they are
+// delivered if and only if it is committed, even if the process dies. See docs/guides/webhooks.md.
 import { runFromNow } from '../base/steps.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
@@ -11,14 +10,14 @@ import { appendDeliveries, outboxParent, pendingKind } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { OutboxScheduler } from './outbox-scheduler.ts';
 
-/** How long a stop waits for deliveries under way. */
+/** Maximum time that a stop waits for running deliveries. */
 const stopMs = 3000;
 
 /**
- * Delivers events to the URL of the listener's settings, at least once each, signed, and repeated until the receiver
- * has taken them.
+ * Creates a listener that delivers signed events to a URL, at least once each, with retries until the receiver accepts
+ * them.
  *
- * @throws Error naming everything that is wrong with the settings
+ * @throws Error with all problems of the settings
  */
 export function webhookListener(context: ListenerContext): Listener {
   const { name, parameter, stores, clock, logger, isReadonly } = context;
@@ -27,16 +26,15 @@ export function webhookListener(context: ListenerContext): Listener {
   const host = bareHost(url.hostname);
   if (isLocalName(url.hostname) && host !== 'localhost' && !host.endsWith('.localhost')) {
     if (!isAllowedAddress(host, { allowPrivate }))
-      throw new Error(`url: ${host} is no address that deliveries may go to`);
+      throw new Error(`url: ${host} is not an address that deliveries may connect to`);
   }
   if ((parameter('sync') ?? '') !== '') {
-    throw new Error('sync: has no meaning here: events are written down inside the transaction and sent after it');
+    throw new Error(
+      'sync: is not supported for webhooks. Events are stored inside the transaction and delivered after it.',
+    );
   }
   if (isReadonly) {
-    logger.warn(
-      { listener: name },
-      'A read-only service delivers no webhooks, as it cannot write down what it has delivered',
-    );
+    logger.warn({ listener: name }, 'A read-only service delivers no webhooks because it cannot record deliveries');
     return { handle() {} };
   }
   const sender = new Sender(options, clock);
@@ -54,7 +52,7 @@ export function webhookListener(context: ListenerContext): Listener {
   return {
     isSync: true,
     async handle(event, scope) {
-      if (scope === undefined) throw new Error('a webhook has to be told inside the transaction');
+      if (scope === undefined) throw new Error('A webhook must be called inside the transaction.');
       const { unit } = scope;
       const parent = outboxParent(event.list);
       const { storage } = await unit.writer();

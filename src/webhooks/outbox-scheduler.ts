@@ -1,15 +1,15 @@
-// When which outbox is visited: at once after a commit of this process, when a delivery is due again, and from time to
-// time all of them, for what other processes have left or were killed over. So many at once, each by one at a time.
+// Schedules the processing of outboxes: after a commit of this process, when a retry is due, and all of them at
+// intervals, for deliveries of other or dead processes. Limits concurrency, and processes each outbox once at a time.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { RemainingWork } from './outbox-worker.ts';
 
 export interface OutboxSchedulerOptions {
-  /** Of the listener, for logs. */
+  /** Name of the listener, for logs. */
   readonly name: string;
   readonly concurrency: number;
   readonly pollMs: number;
-  /** How long a stop waits for what is under way before it is broken off. */
+  /** Maximum time that a stop waits for running deliveries before it aborts them. */
   readonly stopMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -17,20 +17,20 @@ export interface OutboxSchedulerOptions {
   readonly process: (outbox: string, stop: AbortSignal) => Promise<RemainingWork>;
 }
 
-/** After an error of our own storage. */
+/** Delay after an error of the storage backend. */
 const storageRetryMs = 1000;
-/** The longest time that a timer of Node can wait. */
+/** Maximum delay of a timer of Node.js. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export class OutboxScheduler {
   readonly #options: OutboxSchedulerOptions;
   readonly #stop = new AbortController();
-  /** To be visited, in this order. */
+  /** Outboxes to process, in this order. */
   readonly #ready = new Set<string>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Outboxes that somebody has written to while they were visited. */
+  /** Outboxes that got deliveries while they were processed. */
   readonly #rescheduled = new Set<string>();
-  /** Outboxes whose first delivery is not due yet. */
+  /** Timers of outboxes whose first delivery is not due yet. */
   readonly #waiting = new Map<string, NodeJS.Timeout>();
   #poll: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
@@ -45,7 +45,7 @@ export class OutboxScheduler {
     this.#pollOutboxes();
   }
 
-  /** Something was added to the outbox. */
+  /** Schedules an outbox that got a delivery. */
   wake(outbox: string): void {
     if (!this.#isRunning || this.#waiting.has(outbox)) return;
     if (this.#busy.has(outbox)) this.#rescheduled.add(outbox);
@@ -53,7 +53,7 @@ export class OutboxScheduler {
     this.#startReady();
   }
 
-  /** Ends what is under way, or breaks it off when that takes too long. What is left stays in the outboxes. */
+  /** Waits for running deliveries, and aborts them after a timeout. Others stay in their outboxes. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#poll);
@@ -69,10 +69,10 @@ export class OutboxScheduler {
       try {
         for (const outbox of await findOutboxes()) if (!this.#busy.has(outbox)) this.wake(outbox);
       } catch (error) {
-        logger.warn({ err: error, listener: name }, 'Webhook deliveries could not be looked for');
+        logger.warn({ err: error, listener: name }, 'The outboxes of a webhook could not be listed');
       }
       if (!this.#isRunning) return;
-      // Several processes drift apart instead of looking at the same moments.
+      // The random part prevents several processes from polling at the same time.
       this.#poll = setTimeout(() => this.#pollOutboxes(), pollMs * (0.75 + Math.random() * 0.5));
       this.#poll.unref();
     };
@@ -93,7 +93,7 @@ export class OutboxScheduler {
     try {
       remaining = await process(outbox, this.#stop.signal);
     } catch (error) {
-      logger.warn({ err: error, listener: name, outbox }, 'Webhook deliveries could not be read or written down');
+      logger.warn({ err: error, listener: name, outbox }, 'An outbox of a webhook could not be processed');
       remaining = clock.now() + storageRetryMs;
     }
     this.#busy.delete(outbox);

@@ -1,6 +1,5 @@
-// Takes deliveries of one webhook out of their outboxes, one after the other for each: what it begins it holds by a
-// lease, so that no other process delivers it too, and what it has ended leaves in the same transaction in which the
-// next is begun.
+// Delivers the outboxes of one webhook in order. A lease prevents other processes from sending the same delivery. One
+// transaction records the outcome of a delivery and takes the lease of the next.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -22,7 +21,7 @@ import {
 import type { Outcome, Sender } from './sender.ts';
 
 export interface OutboxWorkerOptions {
-  /** Of the listener. */
+  /** Name of the listener. */
   readonly name: string;
   readonly options: WebhookOptions;
   readonly stores: Stores;
@@ -31,22 +30,22 @@ export interface OutboxWorkerOptions {
   readonly logger: Logger;
 }
 
-/** What is left of an outbox after a visit. */
+/** State of an outbox after processing. */
 export type RemainingWork =
   | 'nothing'
-  /** Others should have their turn first. */
+  /** More deliveries are ready, but other outboxes come first. */
   | 'more'
-  /** Nothing can be done before that time, in milliseconds since 1970 UTC. */
+  /** Time of the next attempt, in milliseconds since 1970 UTC. */
   | number;
 
-/** One transaction over an outbox. */
+/** One transaction on an outbox. */
 interface Unit {
   readonly unit: UnitOfWork;
   readonly storage: StorageWriter;
   readonly list: ListKey;
 }
 
-/** After so many deliveries other outboxes have their turn. */
+/** Maximum number of deliveries before other outboxes are processed. */
 const maxDeliveriesPerTurn = 20;
 
 export class OutboxWorker {
@@ -56,16 +55,16 @@ export class OutboxWorker {
     this.#context = context;
   }
 
-  /** The parents of the outboxes that hold something. */
+  /** Returns the parents of outboxes with deliveries. */
   findOutboxes(): Promise<readonly string[]> {
     return this.#context.stores.storage.reader.listParents(pendingKind(this.#context.name));
   }
 
-  /** Delivers what can be delivered of an outbox. */
+  /** Sends the deliveries of an outbox that are due. */
   async process(parent: string, stop: AbortSignal): Promise<RemainingWork> {
     const { stores, sender } = this.#context;
     const list: ListKey = { kind: pendingKind(this.#context.name), parent };
-    // Most of what wakes us is somebody else's already, which takes no transaction to see.
+    // Another process usually holds the lease, which is visible without a transaction.
     const seen = await readFirst(stores.storage.reader, list);
     const ready = seen === undefined ? 'nothing' : this.#readyAt(parseDelivery(seen));
     if (ready === 'nothing' || ready > this.#context.clock.now()) return ready;
@@ -83,12 +82,12 @@ export class OutboxWorker {
     }
   }
 
-  /** When the first entry of an outbox may be attempted. */
+  /** Returns the earliest time of the next attempt. */
   #readyAt({ due, heldUntil }: Delivery): number {
     return Math.max(due, heldUntil);
   }
 
-  /** Takes the lease of the first entry, unless it is not due or somebody else's. */
+  /** Takes the lease of the first delivery if it is due and free. */
   async #lease(storage: StorageWriter, list: ListKey): Promise<Delivery | RemainingWork> {
     await storage.lock(list);
     const stored = await readFirst(storage, list);
@@ -102,7 +101,7 @@ export class OutboxWorker {
     return { ...delivery, ...lease };
   }
 
-  /** Writes down what came of an attempt; `false` when another process has taken the delivery over meanwhile. */
+  /** Records the outcome of an attempt. Returns `false` if another process has taken over the delivery. */
   async #recordOutcome(unit: Unit, leased: Delivery, outcome: Outcome): Promise<boolean> {
     const { storage, list } = unit;
     const { object: stored } = await storage.lock(list, leased.id);
@@ -143,10 +142,10 @@ export class OutboxWorker {
     const due = now + delayOf(attempts, outcome.retryAfterMs, options);
     await updateDelivery(storage, list, stored, { holder: '', heldUntil: 0, attempts, due, reason });
     const retryInMs = due - now;
-    unit.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be repeated'));
+    unit.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be retried'));
   }
 
-  /** A transaction of its own over the storage, run again when it loses a race. */
+  /** Runs work in a transaction, and retries it after a conflict. */
   async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
     const retry = new Retry();
@@ -166,7 +165,7 @@ export class OutboxWorker {
   }
 }
 
-/** Twice as long after each attempt, a part of it at random, so that many deliveries do not come back together. */
+/** Returns the delay before a retry: exponential, with a random part that spreads simultaneous retries. */
 export function delayOf(
   attempts: number,
   retryAfterMs: number | undefined,

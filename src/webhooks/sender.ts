@@ -1,18 +1,18 @@
-// Sends one delivery and says what came of it. Redirects are not followed, of the answer only the status counts, and
-// everything together takes no longer than the timeout.
+// Sends one signed delivery and returns its outcome. Redirects are not followed, and only the status of the response
+// counts. The timeout covers the whole exchange. Signatures follow the Standard Webhooks specification.
+import { createHmac } from 'node:crypto';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { bareHost, ForbiddenAddress, guardedLookup, isAllowedAddress } from './addresses.ts';
 import type { WebhookOptions } from './options.ts';
-import { signatureHeaders } from './signature.ts';
 
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** `retryAfterMs`: as the receiver asks. */
+  /** `retryAfterMs`: from the header `Retry-After`. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number }
-  /** Given up because the service stops; it does not count as an attempt. */
+  /** Aborted by the stop of the service. Does not count as an attempt. */
   | { readonly kind: 'aborted' };
 
 export interface Message {
@@ -20,7 +20,7 @@ export interface Message {
   readonly body: string;
 }
 
-/** Of an answer that nobody reads; more than this is not waited for. */
+/** Maximum number of response bytes read before the connection is closed. */
 const maxResponseBytes = 65_536;
 
 export class Sender {
@@ -38,14 +38,13 @@ export class Sender {
     this.#request = isSecure ? httpsRequest : httpRequest;
   }
 
-  /** Never throws: whatever goes wrong is a failed attempt. */
+  /** Sends a delivery. Never throws: any error is a failed attempt. */
   async send(message: Message, stop: AbortSignal): Promise<Outcome> {
     const timeout = AbortSignal.timeout(this.#options.timeoutMs);
     const signal = AbortSignal.any([timeout, stop]);
     try {
       return await this.#exchange(message, signal);
     } catch (error) {
-      // Every reason counts as a failure of the receiver and is told to the log.
       if (stop.aborted) return { kind: 'aborted' };
       if (timeout.aborted) return { kind: 'failed', reason: `no response within ${this.#options.timeoutMs} ms` };
       return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) };
@@ -82,9 +81,7 @@ export class Sender {
     return seconds > 0 ? { ...failed, retryAfterMs: seconds * 1000 } : failed;
   }
 
-  /**
-   * A kept connection that the receiver has just closed says nothing about the receiver: it is tried on another one.
-   */
+  /** Sends a request, and repeats it if the receiver has just closed a reused connection. */
   async #sendRequest(options: RequestOptions, body: string): Promise<IncomingMessage> {
     for (;;) {
       const outgoing = this.#request(this.#options.url, options);
@@ -102,7 +99,7 @@ export class Sender {
   }
 }
 
-/** Reads to the end, so that the connection can be used again, unless the answer is long. */
+/** Reads the response to its end, so that the connection can be reused, unless the response is long. */
 async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const chunk of response) {
@@ -110,4 +107,25 @@ async function drain(response: IncomingMessage): Promise<void> {
     // Leaving the loop closes the connection.
     if (bytes > maxResponseBytes) return;
   }
+}
+
+interface Signed {
+  /** Id of the delivery, the same for all attempts. */
+  readonly id: string;
+  /** Time of this attempt, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  readonly body: string;
+}
+
+/** Returns the signature headers: HMAC-SHA256 of `<id>.<seconds>.<body>`, one signature for each key. */
+function signatureHeaders(
+  { id, now, body }: Signed,
+  keys: readonly Buffer[],
+): Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>> {
+  const timestamp = String(Math.floor(now / 1000));
+  const signatures = keys.map((key) => {
+    const digest = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+    return `v1,${digest}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

@@ -1,11 +1,11 @@
-// Mail into folders: a maildir from which another program sends it, or single files to look at while developing.
+// Mail transports that write files: a maildir that another program sends from, or single files for development.
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { formatMessage, type Transport } from './smtp.ts';
 
-/** A maildir, in which messages appear whole; two headers tell the envelope to whoever sends them. */
+/** Writes messages atomically into a maildir. Two headers contain the envelope for the sending program. */
 export function maildirTransport(folder: string): Transport {
   return {
     async deliver(message) {
@@ -18,12 +18,12 @@ export function maildirTransport(folder: string): Transport {
       await rename(draft, path.join(folder, 'new', name));
     },
     close() {
-      // Nothing is open between messages.
+      // No resources are open between messages.
     },
   };
 }
 
-/** A file for each message, named so that the newest is the last one. */
+/** Writes a file for each message, with names in chronological order. */
 export function fileTransport(folder: string): Transport {
   let count = 0;
   return {
@@ -34,7 +34,7 @@ export function fileTransport(folder: string): Transport {
       await writeFile(path.join(folder, name), text, { flag: 'wx', mode: 0o600 });
     },
     close() {
-      // Nothing is open between messages.
+      // No resources are open between messages.
     },
   };
 }

@@ -1,4 +1,4 @@
-// The mailer: a transport, and an outbox of limited size for what is sent in the background.
+// The mailer: a transport, and a bounded queue of messages sent in the background.
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
@@ -6,7 +6,7 @@ import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
 import { fileTransport, maildirTransport } from './folder-transports.ts';
 import { smtpTransport, type SmtpOptions, type Transport } from './smtp.ts';
 
-/** Where messages go. */
+/** Transport of messages and its options. */
 export type MailTransportOptions =
   | { readonly kind: 'smtp'; readonly smtp: SmtpOptions }
   | { readonly kind: 'maildir' | 'files'; readonly folder: string }
@@ -15,14 +15,14 @@ export type MailTransportOptions =
 export interface MailerOptions {
   readonly transport: MailTransportOptions;
   readonly defaultSender: string;
-  /** Messages that may be on their way at once in the background. */
+  /** Maximum number of queued messages. */
   readonly maxWaiting: number;
-  /** How long a stop waits for them. */
+  /** Maximum time that a stop waits for them. */
   readonly closeTimeoutSeconds: number;
   readonly logger: Logger;
 }
 
-/** A mailer of the given kind. Nothing is connected before the first message. */
+/** Creates a mailer. It connects with the first message. */
 export function createMailer(options: MailerOptions): Mailer {
   return new QueuedMailer(options, openTransport(options.transport));
 }
@@ -61,7 +61,7 @@ class QueuedMailer implements Mailer {
   post(message: MailMessage): void {
     const { logger, maxWaiting } = this.#options;
     if (this.#pending.size >= maxWaiting) {
-      logger.error({ waiting: maxWaiting }, 'A mail was dropped: too many are waiting to be sent');
+      logger.error({ waiting: maxWaiting }, 'A mail was dropped: the queue is full');
       return;
     }
     const sending = this.send(message)

@@ -1,4 +1,4 @@
-// Mail over SMTP, and the text of messages. The only file that knows the mail package.
+// Mail over SMTP, and the formatting of messages. The only file that imports the mail package.
 import { createTransport } from 'nodemailer';
 import type { MailMessage } from '../../contracts/mailer.ts';
 
@@ -7,13 +7,13 @@ export interface SmtpOptions {
   readonly port: number;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Whether the connection must be encrypted: from its beginning on port 465, by STARTTLS on others. */
+  /** Requires encryption: implicit TLS on port 465, STARTTLS on others. */
   readonly tls: boolean;
-  /** For each step: connecting, greeting, and every silence after that. */
+  /** Timeout of connecting, of the greeting, and of idle periods after that. */
   readonly timeoutSeconds: number;
 }
 
-/** A message that is complete. */
+/** A message with its sender. */
 export type CompleteMessage = Required<MailMessage>;
 
 export interface Transport {
@@ -24,7 +24,7 @@ export interface Transport {
 const connections = 2;
 const implicitTlsPort = 465;
 
-/** Keeps a few connections to one server, which are opened when there is something to send. */
+/** Creates a transport with a small connection pool, whose connections are opened on demand. */
 export function smtpTransport({ host, port, username, password, tls, timeoutSeconds }: SmtpOptions): Transport {
   const timeout = timeoutSeconds * 1000;
   const transport = createTransport({
@@ -48,7 +48,7 @@ export function smtpTransport({ host, port, username, password, tls, timeoutSeco
   };
 }
 
-/** The text of a message as it travels. */
+/** Formats a message as MIME text. */
 export async function formatMessage(
   message: CompleteMessage,
   headers: Readonly<Record<string, string>> = {},
@@ -72,7 +72,7 @@ function toFields({ sender, to, subject, text }: CompleteMessage): Fields {
   return {
     from: sender,
     to: [...to],
-    // Users have a say in subjects; a line break would begin another header.
+    // Clients choose parts of subjects, and a line break would start another header.
     subject: subject.replaceAll(/\p{Cc}+/gu, ' ').trim(),
     text,
     disableFileAccess: true,

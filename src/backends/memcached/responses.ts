@@ -1,26 +1,26 @@
-// The answers of a memcached server, cut out of the bytes that come from it. Only those to commands that this folder
-// sends: a line, or a value with its line before and `END` after it.
+// Parser of memcached responses. It supports only responses to the commands of this folder: a line, or a value between
+// its header line and `END`.
 
 export interface MemcachedResponse {
-  /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for a key that is not there. */
+  /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for a missing key. */
   readonly line: string;
   readonly value?: { readonly text: string; readonly cas: string };
 }
 
-/** Longest line that is taken for an answer. */
+/** Maximum length of a line. */
 const maxLineBytes = 2048;
 const lineEnd = '\r\n';
 const afterValue = '\r\nEND\r\n';
 
 export class ResponseParser {
   #bytes: Buffer = Buffer.alloc(0);
-  /** Bytes without which nothing more can be said. */
+  /** Number of bytes required before the next attempt to parse. */
   #needed = 0;
 
   /**
-   * The answers that are complete now.
+   * Adds received bytes and returns the complete responses.
    *
-   * @throws Error when these are no answers of such a server
+   * @throws Error when the bytes are not memcached responses
    */
   read(chunk: Buffer): readonly MemcachedResponse[] {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);

@@ -1,6 +1,5 @@
-// Files in a folder of this machine, or of one that several machines share. New files are gathered in a hidden folder
-// inside of it and get their name by a link, which fails when the name is taken and shows either the whole file or
-// nothing.
+// Blob store in a local or shared folder. New files are spooled to a hidden subfolder and get their name by a hard
+// link, which is atomic and fails if the name is taken.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
@@ -31,18 +30,17 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
 
 const setGid = 0o2000;
-/** Modes of files and folders: for the owner alone, and in a folder that is shared with its group. */
+/** Modes of files and folders: private to the owner, or readable by the group of a shared folder. */
 const privateModes = { file: 0o600, folder: 0o700 };
 const sharedModes = { file: 0o640, folder: 0o750 };
 
-/** Hidden, so that a web server that serves the folder leaves it alone. */
+/** Hidden, so that a web server does not serve it. */
 const spoolFolderName = '.incoming';
 
-/**
- * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such
- * as a disk that is no longer there, is not.
+/** Opens the folder. A missing folder is created on first use. A folder that disappears later, such as an unmounted disk, is
+ * not recreated.
  *
- * @throws Error when it cannot be used
+ * @throws Error when the folder cannot be used
  */
 export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
   const { root, isMissing } = await findRoot(resolve(path), isReadonly);
@@ -60,15 +58,15 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
 
 interface Folder {
   readonly root: string;
-  /** Whether nobody has seen or created it yet. */
+  /** Whether the folder has never existed so far. */
   isMissing: boolean;
 }
 
-/** The folder without symbolic links on the way, as far as it is there already. */
+/** Resolves symbolic links in the existing part of the path. */
 async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
   try {
     const root = await realpath(path);
-    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is no folder.`);
+    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is not a folder.`);
     if (!isReadonly) await access(root, constants.W_OK | constants.X_OK);
     return { root, isMissing: false };
   } catch (error) {
@@ -84,7 +82,7 @@ async function prepare(store: Folder): Promise<void> {
   store.isMissing = false;
 }
 
-/** The setgid bit of the folder says that its group, such as that of a web server, may read what is in it. */
+/** Returns the modes. The setgid bit of the folder lets its group, such as that of a web server, read its content. */
 async function modesIn({ root }: Folder): Promise<typeof privateModes> {
   return ((await stat(root)).mode & setGid) === 0 ? privateModes : sharedModes;
 }
@@ -109,17 +107,17 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
       return candidate;
     }
   }
-  throw new Error('there is always another name');
+  throw new Error('unreachable: blobNames does not end');
 }
 
-/** Creates the folder of a file, and makes sure that no symbolic link on the way leads out of the store. */
+/** Creates the folder of a file, and refuses symbolic links that lead out of the store. */
 async function makeParent({ root }: Folder, name: string, mode: number): Promise<void> {
   const parent = dirname(join(root, name));
   await mkdir(parent, { recursive: true, mode });
-  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} leads out of the folder of attachments`);
+  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} is outside of the attachment folder.`);
 }
 
-/** Gives the file its name; `false` when the name is taken. */
+/** Gives the file its name. Returns `false` if the name is taken. */
 async function linkAs(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -129,7 +127,8 @@ async function linkAs(from: string, to: string): Promise<boolean> {
     if (code === 'EEXIST') return false;
     if (!unsupportedLinkCodes.includes(code)) throw error;
   }
-  // A file system without hard links, or another one than the file is on. Nobody knows the name before it is whole.
+  // The file system has no hard links, or is a different one. A copy is safe, because no record names it before it is
+  // complete.
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
   } catch (error) {
@@ -145,7 +144,8 @@ const unsupportedLinkCodes: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'E
 
 async function remove({ root }: Folder, name: string): Promise<void> {
   const path = resolve(root, name);
-  if (path === root || !isInside(root, path) || name.includes('\0')) throw new Error(`${name} is not in the store`);
+  if (path === root || !isInside(root, path) || name.includes('\0'))
+    throw new Error(`${name} is outside of the attachment folder.`);
   try {
     if (isInside(root, await realpath(dirname(path)))) await rm(path, { force: true });
   } catch (error) {
@@ -164,7 +164,7 @@ async function isFile({ root }: Folder, name: string): Promise<boolean> {
   }
 }
 
-/** Links are neither followed nor listed: what they lead to was not stored here. */
+/** Yields all files. Links are skipped, because the store creates none. */
 async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
   if (store.isMissing) return;
   const { root } = store;
@@ -184,7 +184,7 @@ async function lstatOrNothing(path: string): Promise<{ readonly size: number; re
   try {
     return await lstat(path);
   } catch (error) {
-    // Deleted since its folder was read.
+    // The file was deleted after the folder was read.
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
@@ -203,20 +203,20 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Makes a file, or the list of files of a folder, outlive a loss of power. */
+/** Flushes a file or a directory to the disk. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
   } catch (error) {
-    // Some systems cannot do that for folders.
+    // Some systems do not support this for directories.
     if (!['EINVAL', 'EPERM', 'EISDIR', 'ENOTSUP'].includes(codeOf(error))) throw error;
   } finally {
     await handle.close();
   }
 }
 
-/** Up to the root, since each folder on the way may be a new one. */
+/** Flushes all directories up to the root, because each may be new. */
 async function flushParents({ root }: Folder, name: string): Promise<void> {
   for (let folder = dirname(join(root, name)); isInside(root, folder); folder = dirname(folder)) {
     await flush(folder);
@@ -228,12 +228,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Turns what the system says (disk full, no rights) into the world's failure. */
+/** Converts errors of the file system, such as a full disk, into `BackendUnavailable`. */
 async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (codeOf(error) === '') throw error;
-    throw new BackendUnavailable('attachments', 'the folder of attachments cannot be used', { cause: error });
+    throw new BackendUnavailable('attachments', 'the attachment folder cannot be used', { cause: error });
   }
 }

@@ -1,13 +1,13 @@
-// Creating what a request to the personal bucket takes for granted. Below the rules of the kinds on purpose: including
-// the plugin is what grants a personal bucket, and no schema applies to it.
+// Creation of the bucket and collection that a request to the personal bucket implies. It bypasses the rules of the
+// kinds, because the plugin itself grants the personal bucket, and no schema applies.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { isConfirmed, refusal } from '../../engine/access.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 
 /**
- * Creates the object, empty and owned by the caller, unless it exists. Reads do not take the writer's turn.
+ * Creates an empty object owned by the caller, unless it exists. An existing object needs no write transaction.
  *
- * @throws ServiceError forbidden; TransactionConflict when its parent has been deleted meanwhile, and may be created again from the start
+ * @throws ServiceError forbidden; TransactionConflict when the parent was deleted meanwhile, so that a retry recreates it
  */
 export async function createIfMissing(
   objects: Objects,
@@ -18,7 +18,7 @@ export async function createIfMissing(
   const list = listKey(ids, caller);
   const id = ids[idName]!;
   if ((await unit.reader.storage.get(list, id)) !== undefined) return;
-  // An authorization policy has the last word.
+  // An authorization policy can still refuse.
   if (!(await isConfirmed(rules.create, caller, unit.reader, ids))) throw refusal(caller);
   const { storage, permission } = await unit.writer();
   const holder = parent?.listKey(ids, caller);

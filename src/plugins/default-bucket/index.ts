@@ -1,5 +1,5 @@
-// The personal bucket: `/buckets/default` and everything below it stand for a bucket that belongs to the caller and
-// comes into being, with its collections, when it is first used.
+// Plugin `default_bucket`: `/buckets/default` is an alias of a bucket owned by the caller. The bucket and its
+// collections are created on first use.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
@@ -24,13 +24,13 @@ export const defaultBucket = definePlugin({
     return {
       capabilities: {
         default_bucket: {
-          description: 'Every user has a personal bucket at /buckets/default, created when first used.',
+          description: 'Gives every user a personal bucket at /buckets/default, created on first use.',
           url: host.documentationUrl('default_bucket'),
         },
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
-      // There is nothing personal about buckets that are not there.
+      // Fails if the kinds of the alias do not exist.
       start() {
         host.objects.kind('collection');
         personalId(host, personalBucketId(secret, ''));
@@ -45,7 +45,7 @@ async function resolve(
   host: PluginHost,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  // Using it creates it, so that not even reading is allowed.
+  // Any use creates the bucket, so that a read-only service refuses reads too.
   if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const below = path.slice(alias.length);
   const [, resource, childId = '', ...rest] = below.split('/');
@@ -67,11 +67,11 @@ async function resolve(
   return { path: `/buckets/${id}${below}`, request: aliased, prepare };
 }
 
-/** @throws Error when the kind of buckets does not accept what personal buckets are called */
+/** @throws Error when the kind of buckets does not accept ids of personal buckets */
 function personalId({ objects }: PluginHost, text: string): ObjectId {
   const id = objects.kind('bucket').ids.parse(text);
   if (id === undefined)
-    throw new Error('bucket_id_generator and max_id_length have to accept the ids of personal buckets');
+    throw new Error('bucket_id_generator and max_id_length must accept the ids of personal buckets');
   return id;
 }
 
@@ -80,7 +80,7 @@ async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 
-/** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */
+/** Replaces the id `default` in the body of a request to the bucket itself, and refuses it in other requests. */
 function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
   const body = parseQuietly(request.body);
   const data = body === undefined ? undefined : getKey(body, 'data');
@@ -91,7 +91,7 @@ function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefine
   return { ...request, body: RequestBody.ofValue(replaced) };
 }
 
-/** A body that is no JSON is for the engine to refuse, after it has granted access. */
+/** Parses the body, and returns `undefined` for invalid JSON, which the engine refuses after the permission check. */
 function parseQuietly(body: RequestBody): JsonObject | undefined {
   if (body.isEmpty) return undefined;
   try {
@@ -105,5 +105,5 @@ function parseQuietly(body: RequestBody): JsonObject | undefined {
 
 function defaultIsNoId(location: 'path' | 'body'): ServiceError {
   const name = location === 'path' ? null : 'data.id';
-  return invalidParameters([{ location, name, description: 'default is no id inside the personal bucket' }]);
+  return invalidParameters([{ location, name, description: 'default is not a valid id inside the personal bucket' }]);
 }

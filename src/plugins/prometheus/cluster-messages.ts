@@ -1,24 +1,26 @@
-// What workers and their first process say to each other about metrics. Whoever is asked for metrics by a client asks
-// the first process, which asks all workers.
+// IPC messages about metrics. The worker that receives a client request asks the primary process, which asks all
+// workers.
 
-/** From a worker: tell me everything; here is what I have, after a question or just before I end. */
+/**
+ * Messages of a worker: a request for the metrics of all workers, and its own metrics, on request or before it stops.
+ */
 export type FromWorker =
   | { readonly kind: 'metrics wanted'; readonly request: number }
   | { readonly kind: 'metrics'; readonly round?: number | undefined; readonly snapshot: unknown };
 
-/** To a worker: send what you have; here is what all have. */
+/** Messages to a worker: a request for its metrics, and the metrics of all workers. */
 export type ToWorker =
   | { readonly kind: 'send metrics'; readonly round: number }
   | { readonly kind: 'all metrics'; readonly request: number; readonly text: string };
 
-/** What a worker said about metrics; `undefined` for anything else. */
+/** Returns a message of a worker about metrics, or `undefined` for other messages. */
 export function readFromWorker(given: unknown): FromWorker | undefined {
   if (!hasKind(given)) return undefined;
   if (given.kind === 'metrics wanted' && isNumber(given, 'request')) return given as FromWorker;
   return given.kind === 'metrics' && 'snapshot' in given ? (given as FromWorker) : undefined;
 }
 
-/** What a worker is told about metrics; `undefined` for anything else. */
+/** Returns a message to a worker about metrics, or `undefined` for other messages. */
 export function readToWorker(given: unknown): ToWorker | undefined {
   if (!hasKind(given)) return undefined;
   if (given.kind === 'send metrics' && isNumber(given, 'round')) return given as ToWorker;

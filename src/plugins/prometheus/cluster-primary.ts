@@ -1,23 +1,23 @@
-// Metrics in the first of several processes: asks all workers when one of them is asked, and keeps what ended workers
-// have counted, so that no sum ever goes down.
+// Metrics in the primary process: collects the metrics of all workers on request, and keeps the counts of ended
+// workers, so that no counter decreases.
 import cluster, { type Worker } from 'node:cluster';
 import { readFromWorker, type ToWorker } from './cluster-messages.ts';
 import { sumUp, formatSnapshots, isSnapshot, type Snapshot } from './snapshot.ts';
 
-/** How long a busy worker is waited for; then what it sent last has to do. */
+/** Maximum time to wait for a worker, after which its last metrics are used. */
 const timeoutMs = 1000;
 
-/** Answers workers that ask for the metrics of all. Call once, in the first process. */
+/** Starts to respond to workers that request the metrics of all. Call once in the primary process. */
 export function collectWorkerMetrics(): void {
   const metrics = new ClusterMetrics();
   cluster.on('message', (worker: Worker, message: unknown) => metrics.receive(worker, message));
-  // The channel closes after everything that came through it was heard.
+  // The channel closes after all its messages were received.
   cluster.on('disconnect', (worker: Worker) => metrics.addEnded(worker));
 }
 
 class ClusterMetrics {
   readonly #latest = new Map<Worker, Snapshot>();
-  /** One at a time, since each begins with what the one before it left. */
+  /** Sum of ended workers. Updates run one after the other, because each adds to the previous sum. */
   #ended: Promise<Snapshot> = Promise.resolve([]);
   #round = 0;
   #waiting = new Map<number, { readonly missing: Set<Worker>; readonly end: () => void }>();

@@ -1,9 +1,9 @@
-// Metrics in a worker: sends what it has when asked, and asks for what all have.
+// Metrics in a worker: sends its metrics on request, and requests those of all workers.
 import process from 'node:process';
 import { readToWorker, type FromWorker, type ToWorker } from './cluster-messages.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** More than the first process waits for workers. */
+/** Longer than the primary process waits for workers. */
 const timeoutMs = 3000;
 
 export class WorkerMetrics {
@@ -17,18 +17,18 @@ export class WorkerMetrics {
     process.on('message', this.#listen);
   }
 
-  /** Lets the first process know that there is somebody to ask. */
+  /** Announces the worker to the primary process. */
   async start(): Promise<void> {
     await this.#send();
   }
 
-  /** Leaves what was counted to the first process. */
+  /** Sends the final counts to the primary process. */
   async stop(): Promise<void> {
     await this.#send();
     process.off('message', this.#listen);
   }
 
-  /** What all workers have; `undefined` when the first process does not answer. */
+  /** Returns the metrics of all workers, or `undefined` if the primary process does not respond. */
   askForAll(): Promise<string | undefined> {
     const request = ++this.#lastRequest;
     return new Promise((resolve) => {
@@ -53,7 +53,7 @@ export class WorkerMetrics {
   }
 }
 
-/** Resolves when it is written, or when there is nobody to tell any more. */
+/** Resolves when the message is written, or when the primary process is gone. */
 function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();

@@ -1,7 +1,6 @@
-// Counters, histograms and summaries as they are kept here: adding to one is a look into a map and a few additions,
-// since it happens several times for each request. A registry of prom-client tells them like its own. Summaries tell
-// number and sum and estimate no quantiles: those cost memory for each set of labels, and cannot be added up over
-// processes.
+// Counters, histograms and summaries for the hot path: an update is one map lookup and a few additions, several times
+// per request. A prom-client registry exports them like its own metrics. Summaries have count and sum but no quantiles,
+// which need memory for each label set and cannot be aggregated over processes.
 import type { Counter, Registry } from 'prom-client';
 import type { Labels } from '../../http/metrics/sink.ts';
 
@@ -9,7 +8,7 @@ export interface LabelledMetricOptions {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'histogram' | 'summary';
-  /** Upper bounds of a histogram, without the infinite one. */
+  /** Upper bounds of a histogram, without `+Inf`. */
   readonly buckets?: readonly number[];
 }
 
@@ -31,7 +30,7 @@ export class LabelledMetric {
   readonly #options: LabelledMetricOptions;
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
-  /** Whoever adds often does so with the same object. */
+  /** Cache for callers that pass the same object repeatedly. */
   readonly #byLabels = new WeakMap<Labels, Series>();
 
   constructor(options: LabelledMetricOptions) {
@@ -39,7 +38,7 @@ export class LabelledMetric {
     this.#bounds = options.buckets ?? [];
   }
 
-  /** Adds to the series of these labels, which always come with the same names in the same order. */
+  /** Adds a value to the series of these labels, whose names always have the same order. */
   add(labels: Labels, value: number): void {
     const series = this.#find(labels);
     series.count++;
@@ -51,7 +50,7 @@ export class LabelledMetric {
     }
   }
 
-  /** Lets the registry tell it, and since when each series counts if so wanted. */
+  /** Registers the metric, and optionally a gauge with the creation time of each series. */
   register(registry: Registry, createdName: string | undefined): void {
     const { name, help, type } = this.#options;
     const metric = (
@@ -76,7 +75,7 @@ export class LabelledMetric {
       });
     metric(name, help, type, 'sum', (series) => this.#format(series));
     if (createdName === undefined) return;
-    metric(createdName, `Since when ${name} counts, in seconds since 1970.`, 'gauge', 'min', (series) => [
+    metric(createdName, `Creation time of ${name}, in seconds since 1970.`, 'gauge', 'min', (series) => [
       { labels: series.labels, value: series.createdAt / 1000 },
     ]);
   }
@@ -120,12 +119,12 @@ export class LabelledMetric {
   }
 }
 
-/** Returns the labels in the order of their names, which is how the reference server prints them. */
+/** Returns the labels in the order of their names, as Kinto prints them. */
 function sortLabels(labels: Labels): Labels {
   return Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns sorted labels with the bound of a histogram bucket in its place. */
+/** Returns sorted labels with the bound of a histogram bucket at its sorted position. */
 function withBound(labels: Labels, bound: string): Labels {
   const result: Record<string, string> = {};
   let isPlaced = false;
@@ -148,7 +147,7 @@ interface RegisteredMetric {
   readonly get: () => unknown;
 }
 
-/** A registry asks its metrics for no more than this, although its types only know classes of the package. */
+/** Registers a metric. The registry uses only these members, although its types require classes of the package. */
 function register(registry: Registry, metric: RegisteredMetric): void {
   registry.registerMetric(metric as unknown as Counter);
 }

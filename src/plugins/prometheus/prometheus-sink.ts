@@ -1,20 +1,19 @@
-// Keeps metrics for Prometheus. Each is made when it is first needed, since names of policies and listeners are part of
-// some.
+// Metric sink of the plugin. Metrics are created on first use, because some names contain policies and listeners.
 import type { Registry } from 'prom-client';
 import { helpOf, type Labels, type MetricSink } from '../../http/metrics/sink.ts';
 import { LabelledMetric, type LabelledMetricOptions } from './labelled-metric.ts';
 
 export interface PrometheusOptions {
   readonly registry: Registry;
-  /** With its underscore. */
+  /** Name prefix with its underscore. */
   readonly prefix: string;
-  /** Seconds. */
+  /** Histogram bounds in seconds. */
   readonly buckets: readonly number[];
-  /** Whether it is told since when each set of labels counts. */
+  /** Whether to export the creation time of each series. */
   readonly exposesCreation: boolean;
-  /** Names that are shown otherwise than the sink gets them. */
+  /** Exported names by internal name, if different. */
   readonly renamed: ReadonlyMap<string, string>;
-  /** Names as the sink gets them. */
+  /** Internal names of disabled metrics. */
   readonly disabled: ReadonlySet<string>;
 }
 
@@ -23,7 +22,7 @@ const typeNames = { counter: 'Counter', histogram: 'Histogram', summary: 'Summar
 export class PrometheusSink implements MetricSink {
   readonly #options: PrometheusOptions;
   readonly #buckets: readonly number[];
-  /** `undefined` for those that are disabled. */
+  /** `undefined` for disabled metrics. */
   readonly #metrics = new Map<string, LabelledMetric | undefined>();
 
   constructor(options: PrometheusOptions) {
@@ -60,7 +59,7 @@ export class PrometheusSink implements MetricSink {
     const shown = prefix + (renamed.get(name) ?? name);
     const metric = new LabelledMetric({
       name: `${shown}${type === 'counter' ? '_total' : ''}`,
-      // Begins like the text of the reference server, which deployments look for.
+      // Starts like the text of Kinto, which deployments may search for.
       help: `${typeNames[type]} of ${shown}. ${helpOf(name)}`,
       type,
       ...(type === 'histogram' ? { buckets: this.#buckets } : {}),

@@ -1,4 +1,4 @@
-// Answers are found in the bytes of a connection however these are cut.
+// The parser of memcached responses, with any split of the bytes.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResponseParser, type MemcachedResponse } from '../../../src/backends/memcached/responses.ts';
@@ -17,8 +17,8 @@ function format({ line, value }: MemcachedResponse): string {
   return value === undefined ? `${line}\r\n` : `${line}\r\n${value.text}\r\nEND\r\n`;
 }
 
-describe('The answers of a server', () => {
-  it('are read as they were written, however they arrive.', () => {
+describe('The responses of a server', () => {
+  it('are parsed correctly for any split of the bytes.', () => {
     fc.assert(
       fc.property(
         fc.array(response),
