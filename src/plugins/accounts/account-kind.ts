@@ -1,4 +1,4 @@
-// Accounts as a kind of object: who owns them, what is checked, how passwords are kept, and who sees what of them.
+// The resource kind of accounts: ownership, validation, password hashing and visibility.
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
@@ -10,16 +10,16 @@ import type { Validation } from './validation.ts';
 
 export interface AccountKindOptions {
   readonly hashes: PreparedHashes;
-  /** Whether nobody sees hashes. */
+  /** Whether hashes are hidden from all callers. */
   readonly hidesPasswords: boolean;
   readonly passwordLength: { readonly min: number; readonly max: number };
-  /** Absent where addresses are not validated. */
+  /** Absent if e-mail addresses are not validated. */
   readonly validation: Validation | undefined;
-  /** Forgets what is kept for logins of the account. */
+  /** Deletes one-time codes of the account. */
   readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
 }
 
-/** Stands in the place of a hash that is not shown. Sent back, it leaves the password as it is. */
+/** Replaces a hidden hash in responses. If a client sends it back, the password stays unchanged. */
 const mask = '**********';
 
 export function accountKind(options: AccountKindOptions): ResourceKind {
@@ -88,12 +88,12 @@ function checkAttributes(
   return attributes;
 }
 
-/** What answers show in the place of a password, and clients may send back. */
+/** Returns whether the text is the mask or a hash, as responses show and clients may send back. */
 function isShown(password: string): boolean {
   return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
-/** A password that is not the stored one, in either of the forms in which that is shown. */
+/** Returns the password if it is neither the mask nor the stored hash. */
 function newPassword({ attributes, old }: PendingWrite): string | undefined {
   const password = getKey(attributes, 'password');
   if (typeof password !== 'string') return undefined;
@@ -101,7 +101,7 @@ function newPassword({ attributes, old }: PendingWrite): string | undefined {
   return isKept ? undefined : password;
 }
 
-/** The attributes as they are stored: the password hashed, and `validated` as administrators have it. */
+/** Returns the attributes to store, with the hashed password and the allowed value of `validated`. */
 async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
   validation?.requireAddress(write);
   const completed: MutableJsonObject = { ...write.attributes };
@@ -118,7 +118,7 @@ async function complete(write: PendingWrite, { hashes, validation }: AccountKind
   return completed;
 }
 
-/** Only administrators say who is validated. */
+/** Returns the value of `validated`, which only administrators can change. */
 function settledValidation(write: PendingWrite, isValidating: boolean): JsonValue | undefined {
   const sent = getKey(write.attributes, 'validated');
   const before = write.old === undefined ? undefined : getKey(write.old.attributes, 'validated');

@@ -1,22 +1,22 @@
-// What an account is to storage and permissions: where it is kept and who owns it.
+// Storage list, principal, URI and ids of accounts.
 import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 
-/** All accounts are one list, so that administrators can page through it; others only see their own. */
+/** All accounts are in one list, so that administrators can page through it. Other users see only their own. */
 export const accountList: ListKey = { kind: 'account', parent: '' };
 
-/** The policy gives ids with this prefix, whatever it is called in the settings. */
+/** Prefix of user ids of the policy, independent of its name in the settings. */
 export const policyName = 'account';
 
-/** The user that an account is. */
+/** Returns the user id of an account. */
 export function accountPrincipal(id: string): string {
   return `${policyName}:${id}`;
 }
 
-/** The key of its permissions. */
+/** Returns the URI of an account, the key of its permissions. */
 export function accountUri(id: string): string {
   return `/accounts/${id}`;
 }
 
-/** Ids are names or e-mail addresses; no setting changes that. */
+/** Ids are names or e-mail addresses. No setting changes this. */
 export const accountIds: IdGenerator = findIdGenerator('AccountIdGenerator')!;

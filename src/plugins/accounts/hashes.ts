@@ -1,4 +1,4 @@
-// Hashes made before a list is locked, kept until the write picks them up.
+// Password hashes computed before a list is locked, stored until the write uses them.
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { Passwords } from './passwords.ts';
 
@@ -17,7 +17,7 @@ export class PreparedHashes {
     this.#bySession.set(unit, known);
   }
 
-  /** The prepared hash, once; made now when the password is another one than expected. */
+  /** Returns the prepared hash once. Computes it now if the password differs from the prepared one. */
   async take(unit: UnitOfWork, password: string): Promise<string> {
     const known = this.#bySession.get(unit);
     const hash = known?.get(password);

@@ -1,4 +1,4 @@
-// Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
+// Plugin `accounts`: local accounts with names and passwords that users manage themselves. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';

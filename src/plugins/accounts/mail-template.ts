@@ -1,4 +1,4 @@
-// Texts of mails with placeholders in braces.
+// Templates of account mails and their placeholders.
 import { formatJson, getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { Placeholders } from '../../base/template.ts';
 
@@ -7,14 +7,14 @@ export interface MailTemplate {
   readonly body: string;
 }
 
-/** Whether this is an object whose values are all texts. */
+/** Returns whether the value is an object whose values are all strings. */
 export function isTexts(value: JsonValue): boolean {
   return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
 /**
- * What may stand in the mails about an account: its attributes, its `email-context`, and above both what the service
- * says, so that nobody can send keys of their own in its name.
+ * Returns the placeholders of a mail: attributes of the account, its `email-context`, and values of the service, which
+ * take precedence, so that clients cannot insert their own keys.
  */
 export function placeholdersOf(attributes: JsonObject, own: Readonly<Record<string, string>>): Placeholders {
   const values = new Map<string, string>();

@@ -1,21 +1,25 @@
-// Hashing and checking of passwords: off the event loop, a few at a time, and as slow for accounts that do not exist as
-// for others.
+// Hashing and verification of passwords, with limited concurrency outside of the event loop. Verification takes the
+// same time for accounts that do not exist.
 import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-limit.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
 export interface Passwords {
-  /** @throws BackendUnavailable when too many are waiting */
+  /**
+   * Hashes a password.
+   *
+   * @throws BackendUnavailable when the queue is full
+   */
   hash(password: string): Promise<string>;
   /**
-   * Whether the password has the hash. Without one the same work is done, and the answer is no.
+   * Returns whether the password matches the hash. Without a hash it does the same work and returns `false`.
    *
-   * @throws BackendUnavailable when too many are waiting
+   * @throws BackendUnavailable when the queue is full
    */
   matches(password: string, hash: string | undefined): Promise<boolean>;
 }
 
-/** Passwords with new hashes of the given cost. */
+/** Creates the functions, with the cost of new hashes. */
 export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readonly cost: number }): Passwords {
   const limit = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
@@ -33,7 +37,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   };
 }
 
-/** `$2b$12$…` as existing deployments have it; a cost that takes minutes is not theirs. */
+/** Hashes of existing deployments such as `$2b$12$…`. Costs that take minutes are refused. */
 const bcryptForm = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {

@@ -1,11 +1,11 @@
-// What must fit together before accounts can be served. Each complaint says what to change.
+// Checks of settings that must be consistent for accounts. Each error says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { policyClass } from '../../settings/policy-class.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 
 export interface PolicyOrder {
-  /** Whether a policy after that of accounts takes Basic credentials too. */
+  /** Whether a policy after that of accounts accepts Basic credentials too. */
   readonly isFollowed: boolean;
 }
 
@@ -55,7 +55,7 @@ function checkPolicies(settings: Settings): PolicyOrder {
   return { isFollowed: basic !== -1 };
 }
 
-/** Returns the name of the policy that `use` means, or that the name alone means. */
+/** Returns the class of the policy from its setting `use`, or from its name. */
 function implementationOf(settings: Settings, name: string): string {
   const byDefault = ['basicauth', 'account', 'accounts'].includes(name) ? name : '';
   return policyClass(settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault);

@@ -1,9 +1,8 @@
-// Limits on failed logins, counted in the security state and so by all processes together. An attempt counts before it is
-// checked, so that concurrent attempts do not slip through, and is taken back when it turns out to be good.
+// Limits of failed logins, counted in the security state for all processes together. An attempt counts before it is
+// verified, so that concurrent attempts cannot exceed the limit. A successful attempt is subtracted again.
 //
-// A guesser must not be able to lock the owner out: each address from which an account was used before has a counter of
-// its own with that account, which attempts from elsewhere do not touch. Its purpose is its own as well, so that entries
-// made by strangers cannot fill it up.
+// An attacker must not lock out the owner. So each known address of an account has its own counter for that account,
+// which attempts from other addresses do not change. It also has its own purpose, so that other clients cannot fill it.
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
@@ -11,20 +10,20 @@ import { digest } from './account-cache.ts';
 
 export interface ThrottleOptions {
   readonly windowSeconds: number;
-  /** 0: no limit. */
+  /** 0 means unlimited. */
   readonly failuresPerAccount: number;
   readonly failuresPerAddress: number;
   readonly knownAddressesPerAccount: number;
 }
 
 export interface Attempt {
-  /** Ends an attempt that was no failure after all. */
+  /** Subtracts an attempt that was not a failure. */
   takeBack(): Promise<void>;
-  /** Ends an attempt with the right password: the account is used from this address. */
+  /** Subtracts an attempt with the right password, and makes the address known. */
   succeed(): Promise<void>;
 }
 
-/** How long an address counts as known after a login from it. */
+/** Time that an address stays known after a login. */
 const knownSeconds = 30 * 24 * 3600;
 
 interface Counter {
@@ -43,7 +42,7 @@ export class Throttle {
     this.#options = options;
   }
 
-  /** Begins an attempt, or returns after how many seconds there may be another one. */
+  /** Starts an attempt, or returns the number of seconds until the next attempt is allowed. */
   async begin(id: string, address: string | undefined): Promise<Attempt | { readonly retryAfterSeconds: number }> {
     const place = address === undefined ? undefined : addressGroup(address);
     const known = this.#knownAddress(id, place ?? '');
@@ -69,20 +68,20 @@ export class Throttle {
     };
   }
 
-  /** Counts a failure in advance; returns `undefined`, or the seconds until another one may be counted. */
+  /** Counts a failure in advance. Returns `undefined`, or the seconds until the next attempt is allowed. */
   async #count(entry: SecurityEntry, limit: number): Promise<number | undefined> {
     const { windowSeconds } = this.#options;
     try {
       const secondsLeft = await this.#state.increment(entry, { limit, ttlSeconds: windowSeconds });
       return secondsLeft === undefined ? undefined : Math.max(1, Math.ceil(secondsLeft));
     } catch (error) {
-      // An attempt that cannot be counted must not be checked.
+      // An attempt that cannot be counted must not be verified.
       if (error instanceof SecurityStateFull) return error.retryAfterSeconds;
       throw error;
     }
   }
 
-  /** Without room the address stays unknown, which only means the stricter limits of unknown addresses. */
+  /** Makes an address known. If the security state is full, the stricter limits of unknown addresses apply. */
   async #remember(known: SecurityEntry): Promise<void> {
     try {
       await this.#state.put(known, '1', knownSeconds);
@@ -107,7 +106,7 @@ export class Throttle {
       .map(({ key, limit }) => ({ entry: { purpose: 'login', key, requester }, limit }));
   }
 
-  /** Known addresses are the share of the account: only its owner can add to them, and strangers cannot use up room. */
+  /** Returns the entry of a known address. It counts against the account, to which only the owner can add addresses. */
   #knownAddress(id: string, place: string): SecurityEntry {
     return {
       purpose: 'known-address',

@@ -1,4 +1,4 @@
-// Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
+// Accounts with e-mail addresses: activation before the first login, and password resets.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
 import { fillTemplate } from '../../base/template.ts';
 import { runAtOnce } from '../../base/steps.ts';
@@ -42,14 +42,14 @@ const anHour = 3600;
 
 export class Validation {
   readonly #options: ValidationOptions;
-  /** Attributes written by the activation itself, which nobody else may write. */
+  /** Attributes written by the activation itself, which clients cannot write. */
   readonly #own = new WeakSet<JsonObject>();
 
   constructor(options: ValidationOptions) {
     this.#options = options;
   }
 
-  /** @throws ServiceError invalidParameters when a new account has no address as its id */
+  /** @throws ServiceError invalidParameters when the id of a new account is not an e-mail address */
   requireAddress({ action, id }: Pick<PendingWrite, 'action' | 'id'>): void {
     if (action !== 'create' || this.#options.addressForm.test(id)) return;
     throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
@@ -59,7 +59,7 @@ export class Validation {
     return this.#own.has(attributes);
   }
 
-  /** Sends the key of a new account, once the account is known to be there. */
+  /** Sends the activation key of a new account after the commit. */
   async begin({ id, unit, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
     const key = await activation.issue(id, requesterOf(clientAddress));
@@ -112,8 +112,8 @@ export class Validation {
   }
 
   /**
-   * Whether there is such an account can be told neither from the answer nor from the time it takes: nobody looks
-   * before the answer is on its way.
+   * Requests a temporary password. Neither the response nor its duration reveals whether the account exists, because
+   * the lookup starts after the response.
    */
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
@@ -139,13 +139,13 @@ export class Validation {
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
   }
 
-  /** Sends a temporary password, if there is such an account. */
+  /** Sends a temporary password if the account exists. */
   async #mailPassword(unit: UnitOfWork, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
     const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
       const account = await unit.reader.storage.get(list, id);
       if (account === undefined) return;
-      // Counted for accounts alone: names that strangers make up must not use up the room for counters.
+      // Only existing accounts are counted, so that invented names cannot fill the security state.
       const ofAccount = { requester: undefined, isBoundElsewhere: true };
       if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
       const password = await temporary.issue(id, requester);
@@ -156,8 +156,9 @@ export class Validation {
   }
 
   /**
-   * Whether one more may be counted in this hour. Strangers with very many addresses, who have used up all entries,
-   * must not keep others from getting a mail: the count of each account, which is always kept, still limits mails then.
+   * Counts one more in this hour and returns whether it is within the limit. Clients with very many addresses that fill
+   * the security state must not block mails to others. In that case the counter of each account, which always has room,
+   * limits the mails.
    */
   async #mayCount(
     of: string,
@@ -224,7 +225,7 @@ function wrongKey(): ServiceError {
   return new ServiceError('forbidden', { message: 'The account and the activation key do not match.' });
 }
 
-/** `{"data": {"email-context": {…}}}`, which may be absent. */
+/** Reads the optional body `{"data": {"email-context": {…}}}`. */
 function readMailContext(scope: Scope): JsonObject {
   const { kind, context } = scope;
   const { request, issues } = context;
