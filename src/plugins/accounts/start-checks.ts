@@ -23,7 +23,7 @@ export function checkSettings(settings: Settings): PolicyOrder {
   if (strangers.length > 0) {
     throw new Error(
       `account_create_principals names ${strangers.join(', ')}, which account_write_principals does not name: ` +
-        'authenticated users only have their own account, so whoever creates accounts of others must be in both.',
+        'a user can only create their own account, so principals that create accounts of others must be in both.',
     );
   }
   return order;

@@ -1,7 +1,7 @@
 // Limits of buckets and collections in the settings. The most specific name applies. Ids come from requests, so the
 // cache of limits is bounded.
 import { LRUCache } from 'lru-cache';
-import { setting } from '../../settings/definition.ts';
+import { setting, type Setting } from '../../settings/definition.ts';
 import { family, type SettingsFamily } from '../../settings/families.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -15,38 +15,28 @@ export interface Limits {
 
 const section = 'Quotas';
 const count = integer({ min: 0 });
-const none = { default: undefined, section };
+
+/** Returns the setting of a limit without a default. */
+function limit(sentence: string): Setting<number | undefined> {
+  return setting<number | undefined>(count, `${sentence} Not set means unlimited.`, { default: undefined, section });
+}
 
 export const quotaSettings = {
-  'quotas.bucket_max_bytes': setting<number | undefined>(
-    count,
-    'Maximum total size of a bucket, in bytes: its own attributes, groups, collections and records. Not set means unlimited.',
-    none,
+  'quotas.bucket_max_bytes': limit(
+    'Maximum total size of a bucket, in bytes: its own attributes, groups, collections and records.',
   ),
-  'quotas.bucket_max_items': setting<number | undefined>(
-    count,
-    'Maximum number of records in a bucket. Not set means unlimited.',
-    none,
+  'quotas.bucket_max_items': limit('Maximum number of records in a bucket.'),
+  'quotas.bucket_max_bytes_per_item': limit(
+    'Maximum size of one object in a bucket, or of the bucket itself, in bytes.',
   ),
-  'quotas.bucket_max_bytes_per_item': setting<number | undefined>(
-    count,
-    'Maximum size of one object in a bucket, or of the bucket itself, in bytes. Not set means unlimited.',
-    none,
+  'quotas.collection_max_bytes': limit(
+    'Maximum total size of a collection, in bytes: its own attributes and its records.',
   ),
-  'quotas.collection_max_bytes': setting<number | undefined>(
-    count,
-    'Maximum total size of a collection, in bytes: its own attributes and its records. Not set means unlimited.',
-    none,
-  ),
-  'quotas.collection_max_items': setting<number | undefined>(
-    count,
-    'Maximum number of records in a collection. Not set means unlimited.',
-    none,
-  ),
+  'quotas.collection_max_items': limit('Maximum number of records in a collection.'),
   'quotas.collection_max_bytes_per_item': setting<number | undefined>(
     count,
-    'Maximum size of one record, or of the collection itself, in bytes; overrides that of the bucket. Not set means the limit of the bucket.',
-    none,
+    'Maximum size of one record, or of the collection itself, in bytes. Not set means the limit of the bucket.',
+    { default: undefined, section },
   ),
 };
 
