@@ -1,5 +1,5 @@
-// Does it matter in how many groups a user is, and how many objects are shared with somebody? The same request by users
-// who have ten and by users who have 100,000.
+// Does the number of groups of a user, or of objects shared with a user, affect the cost of a request? Compares the same
+// request by users with ten and by users with 100,000.
 import { contest, ratioOf } from './lib/contest.mjs';
 import { headers } from './lib/client.mjs';
 import { recordId, records, user } from './lib/data.mjs';
@@ -24,7 +24,7 @@ export async function* run(bench) {
       name,
       headers: { ...headers, authorization: user(name).authorization },
     }));
-    // Few clients: should it be slow with many, answers come within a round all the same.
+    // Few clients, so responses arrive within a round even if many memberships make them slow.
     const figures = await contest(bench, contestants, { rounds: Math.min(3, bench.size.rounds), connections: 4 });
     for (const [name, what] of [
       ['Groups', 'memberships of the user'],
@@ -37,7 +37,7 @@ export async function* run(bench) {
         question: `${title}, ${what}`,
         backend,
         ours: `${formatCount(count)}: ${formatRate(many.perSecond)}`,
-        beside: `10: ${formatRate(few.perSecond)}`,
+        comparedWith: `10: ${formatRate(few.perSecond)}`,
         value: ratioOf(few, many),
         unit: '× the time',
         target: { atMost: 1.5 },

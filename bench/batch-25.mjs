@@ -1,4 +1,4 @@
-// How much is won by creating 25 records with one batch, and not with 25 requests?
+// How much faster is one batch of 25 records than 25 requests?
 import { contest, ratioOf } from './lib/contest.mjs';
 import { createBatch, createOne, perBatch, perRecord } from './lib/creates.mjs';
 import { countRecords, headers } from './lib/client.mjs';
@@ -17,7 +17,7 @@ export async function* run(bench) {
     const ofSingle = figures.get('single');
     const ofBatch = figures.get('batch');
     if (ofSingle === undefined || ofBatch === undefined) continue;
-    // The answer to a batch is a success whatever became of its entries.
+    // The status of a batch is 200 even if its entries fail.
     const expected = ofSingle.answers + ofBatch.answers * perBatch;
     const created = await countRecords(program.url, createOne.path);
     if (created < expected) throw new Error(`of ${expected} records ${created} were created`);
@@ -27,7 +27,7 @@ export async function* run(bench) {
       question: title,
       backend,
       ours: formatRate(ofBatch.perSecond * perBatch),
-      beside: `single ${formatRate(ofSingle.perSecond)}`,
+      comparedWith: `single ${formatRate(ofSingle.perSecond)}`,
       value: ratioOf(ofBatch, ofSingle) * perBatch,
       ...(hasTarget ? { target: { atLeast: 5 } } : {}),
       latency: ofBatch,

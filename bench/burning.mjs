@@ -1,14 +1,14 @@
-// What do others notice while a user does the most expensive things with four clients, as fast as they can? Somebody else
-// reads and writes in another bucket. No limits are set, so nothing but the service itself protects them.
+// How long do other users wait while one user sends the most expensive requests with four clients, as fast as possible?
+// Another user reads and writes in another bucket. No limits are set, so only the service itself protects that user.
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { headers, send } from './lib/client.mjs';
 import { attributes, bucket, records, user } from './lib/data.mjs';
 import { formatCount } from './lib/rows.mjs';
-import { besideQuiet, visitDuring } from './lib/visitor.mjs';
+import { compareWithQuiet, visitDuring } from './lib/visitor.mjs';
 
-export const title = 'others beside one who burns resources';
-/** Clients that burn resources at the same time. */
+export const title = 'others under heavy load by one user';
+/** Clients that cause the load in parallel. */
 const many = 4;
 const visitor = user('visitor');
 const other = '/v1/buckets/other/collections/list';
@@ -16,9 +16,9 @@ const visitorHeaders = { ...headers, authorization: visitor.authorization };
 const list = `/v1${records}`;
 const shared = `/v1${bucket}/collections/shared`;
 const body = JSON.stringify({ data: attributes(1) });
-/** Entries of the history are written so many at a time. */
+/** History entries per batch when the history is filled. */
 const entries = 25;
-/** As many as a permission may have unless `max_principals` says otherwise. */
+/** Default of `max_principals`. */
 const mostPrincipals = 10_000;
 
 /**
@@ -51,7 +51,7 @@ export async function* run(bench) {
       yield {
         question: `${title}: ${name}, p99`,
         backend,
-        ...besideQuiet(quiet, busy),
+        ...compareWithQuiet(quiet, busy),
         remark: `${clients} clients, ${formatCount(result / (quietSeconds * 2))} of their requests a second`,
       };
     }
@@ -60,7 +60,7 @@ export async function* run(bench) {
 }
 
 /**
- * Makes what the attacks need.
+ * Creates the data that the attacks need.
  *
  * @param {string} url
  * @param {number} size records in the list
@@ -89,12 +89,12 @@ export async function attacksOn(url, size) {
       name: `a filter on a history of ${formatCount(size / 5)}`,
       request: { path: `/v1${bucket}/history?like_uri=*none*` },
     },
-    { name: 'readers of a list who do not read', request: { path: list }, isUnread: true },
+    { name: 'clients that do not read a list response', request: { path: list }, isUnread: true },
   ];
 }
 
 /**
- * Requests with the largest bodies that are accepted, and what they need.
+ * Returns requests with the largest accepted bodies, and creates the data that they need.
  *
  * @param {string} url
  * @param {number} values of a body
@@ -154,11 +154,11 @@ function inflatedBatch(text) {
   return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ defaults, requests }) };
 }
 
-/** Connections of one client that ask and do not read. */
+/** Connections of a client that sends requests and does not read. */
 const unreadAtOnce = 10;
 
 /**
- * Asks over several connections and reads no answer until it is time.
+ * Sends requests over several connections, and reads no response before the end.
  *
  * @param {string} url
  * @param {Request} request
@@ -180,7 +180,7 @@ async function leaveUnread(url, { path }, until) {
 }
 
 /**
- * Asks until it is time.
+ * Sends requests until the end.
  *
  * @param {string} url
  * @param {Request} request
@@ -194,7 +194,7 @@ async function burn(url, request, until) {
       await send(url, request);
       answered++;
     } catch {
-      // To be refused when it is too much is what the service is there for; the visitor may not be.
+      // The service may refuse the load when it is too much. It must not refuse the visitor.
     }
   }
   return answered;

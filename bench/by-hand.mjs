@@ -1,6 +1,6 @@
-// What do the parts cost that cannot be left out? The server beside one that was written for a single question, with the
-// same HTTP server, driver, headers and log, and without everything that the service is for. Its own ratio to the bare
-// server is what the targets of the other questions can at most come to on this machine.
+// What is the cost of the indispensable parts? Compares the server with one that was written for a single question: the same
+// HTTP server, driver, headers and log, without the features of the service. Its ratio to the bare server is the upper bound
+// for the targets of the other questions on this machine.
 import { etagOf, headers as json, sample, undressed } from './lib/client.mjs';
 import { openSqlite } from './lib/by-hand.mjs';
 import { contest, ratioOf } from './lib/contest.mjs';
@@ -83,7 +83,7 @@ async function compareBatch(bench, backend) {
     question: `${title}: batch of 25 creates, records`,
     backend,
     ours: formatRate(ours.perSecond * perBatch),
-    beside: `by hand ${formatRate(hand.perSecond * perBatch)}`,
+    comparedWith: `by hand ${formatRate(hand.perSecond * perBatch)}`,
     value: ratioOf(ours, hand),
     latency: ours,
     cpu: formatCpu(perRecord(ours), `by hand ${formatCpu(perRecord(hand))}`),
@@ -119,7 +119,7 @@ async function compare(bench, backend, { name, requests: requestsFor, sql }) {
     question: `${title}: ${name}`,
     backend,
     ours: formatRate(ours.perSecond),
-    beside: `by hand ${formatRate(hand.perSecond)}`,
+    comparedWith: `by hand ${formatRate(hand.perSecond)}`,
     value: ratioOf(ours, hand),
     latency: ours,
     cpu: formatCpu(ours, `by hand ${formatCpu(hand)}`),

@@ -1,12 +1,12 @@
-// Do others notice when a bucket with 1,000,000 records is deleted? They read and write in another bucket meanwhile,
-// until the last row is gone.
+// How much does the deletion of a bucket with 1,000,000 records delay other users? They read and write in another bucket
+// until the last row is deleted.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openPostgresql, openSqlite } from './lib/by-hand.mjs';
 import { headers, send } from './lib/client.mjs';
 import { attributes, bucket } from './lib/data.mjs';
 import { planOf, sizesOf } from './growth.mjs';
 import { formatCount, formatMs } from './lib/rows.mjs';
-import { besideQuiet, visitDuring } from './lib/visitor.mjs';
+import { compareWithQuiet, visitDuring } from './lib/visitor.mjs';
 
 export const title = 'delete a large bucket';
 const other = '/v1/buckets/other/collections/list';
@@ -32,7 +32,7 @@ export async function* run(bench) {
     yield {
       question: `${title} of ${formatCount(large)} records, p99 of others`,
       backend,
-      ...besideQuiet(quiet, busy),
+      ...compareWithQuiet(quiet, busy),
       remark: `answered after ${formatMs(result.answered)} ms, ${result.left === 0 ? '' : 'not '}gone after ${result.finished.toFixed(1)} s`,
     };
     await bench.stop(program);
@@ -40,7 +40,7 @@ export async function* run(bench) {
 }
 
 /**
- * What is left to be deleted in the background.
+ * Returns the number of rows that the background deletion has not yet deleted.
  *
  * @param {import('./lib/workbench.mjs').Workbench} bench
  * @param {import('./lib/places.mjs').Place} place
@@ -57,6 +57,6 @@ async function restOf(bench, { file, database }) {
     const hand = await openPostgresql((await bench.places.postgresql()).url(database));
     return { count: () => hand.count(sql('coffer_')), close: hand.close };
   }
-  // In memory all is gone with the answer.
+  // In memory everything is deleted before the response.
   return { count: async () => 0, close: async () => {} };
 }

@@ -1,5 +1,5 @@
-// What does it cost to filter and to sort by an arbitrary field, compared with the same SQL by hand, and do others
-// notice? 100,000 records, no index on any attribute.
+// What does filtering and sorting by an arbitrary field cost, compared with the same SQL by hand, and how much does it delay
+// other users? 100,000 records, without an index on any attribute.
 import { dialect, openPostgresql, openSqlite } from './lib/by-hand.mjs';
 import { headers, send, timeOf } from './lib/client.mjs';
 import { median } from './lib/contest.mjs';
@@ -9,7 +9,7 @@ import { visitDuring } from './lib/visitor.mjs';
 
 export const title = 'filter and sort';
 const path = `/v1${records}`;
-/** Before anything is measured: what takes a millisecond takes several the first times. */
+/** Requests before the measurement: the first ones take several times as long. */
 const warmUpSeconds = 1;
 
 /**
@@ -85,7 +85,7 @@ export async function* run(bench) {
         question: `${title}: ${name}`,
         backend,
         ours: `${formatMs(median(times))} ms`,
-        beside: `by hand ${formatMs(median(byHand))} ms`,
+        comparedWith: `by hand ${formatMs(median(byHand))} ms`,
         value: median(times) / median(byHand),
         unit: '× the time',
         target: { atMost: 2 },
@@ -110,7 +110,7 @@ export async function* run(bench) {
       question: `${title}: longest wait of others for one GET`,
       backend,
       ours: `${formatMs(busy.max)} ms`,
-      beside: `quiet ${formatMs(quiet.max)} ms`,
+      comparedWith: `quiet ${formatMs(quiet.max)} ms`,
       value: busy.max,
       unit: 'ms',
       target: { atMost: 50 },

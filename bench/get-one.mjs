@@ -1,12 +1,12 @@
 // How fast is one record read, compared with a bare server that sends the same bytes?
-import { besideBare } from './lib/beside-bare.mjs';
+import { compareWithBare } from './lib/bare-comparison.mjs';
 import { recordId, records } from './lib/data.mjs';
 
 export const title = 'GET one record';
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export async function* run(bench) {
-  yield* await besideBare(bench, {
+  yield* await compareWithBare(bench, {
     title,
     plan: { records: 1000 },
     backends: ['memory', 'sqlite', 'postgresql', 'redis'],

@@ -1,5 +1,5 @@
-// Does it stay as fast when a list grows from 1,000 to 1,000,000 records? Two servers with the same but for the size, in
-// turns.
+// Does the speed stay the same when a list grows from 1,000 to 1,000,000 records? Two servers that differ only in the size of
+// the list take turns.
 import { contest, ratioOf } from './lib/contest.mjs';
 import { attributes, recordId, records, user } from './lib/data.mjs';
 import { headers, send } from './lib/client.mjs';
@@ -24,7 +24,7 @@ export async function* run(bench) {
     const ofSmall = await loadsOf(small.url, sizes.small);
     const ofLarge = await loadsOf(large.url, sizes.large);
     const names = [...ofSmall.keys()];
-    // What is created makes the small list larger, so that is measured at last.
+    // Creates make the small list larger, so they are measured last.
     for (const group of [names.filter((name) => name !== 'POST'), ['POST']]) {
       const contestants = group.flatMap((name) => [
         { name: `${name}, small`, program: small, ...loadOf(ofSmall, name) },
@@ -40,7 +40,7 @@ export async function* run(bench) {
           question: `${title}, ${name}`,
           backend,
           ours: `${formatCount(sizes.large)}: ${formatRate(many.perSecond)}`,
-          beside: `${formatCount(sizes.small)}: ${formatRate(few.perSecond)}`,
+          comparedWith: `${formatCount(sizes.small)}: ${formatRate(few.perSecond)}`,
           value: ratioOf(few, many),
           unit: '× the time',
           target: { atMost: 1.5 },

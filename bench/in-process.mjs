@@ -1,5 +1,5 @@
-// What does the service itself take of the processor, without sockets, log and clients? The least of many rounds, which
-// other programs on the machine disturb far less than they disturb rates.
+// How much processor time does the service itself take, without sockets, log and clients? The minimum of many rounds, which
+// other programs on the machine disturb far less than rates.
 import { measureInProcess } from './lib/programs.mjs';
 import { environmentOf } from './lib/places.mjs';
 import { measureMemoryWrites } from './lib/in-process-storage.mjs';

@@ -1,12 +1,12 @@
 // How fast is a list of 100 records read, compared with a bare server that sends the same bytes?
-import { besideBare } from './lib/beside-bare.mjs';
+import { compareWithBare } from './lib/bare-comparison.mjs';
 import { records } from './lib/data.mjs';
 
 export const title = 'list of 100 records';
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export async function* run(bench) {
-  yield* await besideBare(bench, {
+  yield* await compareWithBare(bench, {
     title,
     plan: { records: 100 },
     backends: ['memory', 'sqlite', 'postgresql'],

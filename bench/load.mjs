@@ -1,5 +1,5 @@
 // How fast do 100,000 records come in: from a file or another server with `coffer import`, from another backend with
-// `coffer copy`, and over HTTP in batches? Beside what the driver needs to insert as many rows.
+// `coffer copy`, and over HTTP in batches? Compared with the driver, which inserts as many rows.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ export async function* run(bench) {
       amount: count / 25,
     });
     await bench.stop(program);
-    const row = { backend, beside: `driver ${formatRate(count / byHand)}` };
+    const row = { backend, comparedWith: `driver ${formatRate(count / byHand)}` };
     const rows = formatCount(count);
     yield {
       ...row,

@@ -1,5 +1,5 @@
-// What do users feel, and does the server stay well, under mixed load for some minutes? Lateness of the event loop, pauses
-// of garbage collection, memory before and after.
+// How does the server behave under mixed load for some minutes? Delay of the event loop, pauses of garbage collection, memory
+// before and after.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,7 +26,7 @@ export async function* run(bench) {
       },
     );
     const load = { requests: mixedRequests(size), headers, expected: [200, 201, 304] };
-    // What is needed to serve at all does not count as growth.
+    // The memory that serving requires does not count as growth.
     await bench.load(program, { ...load, seconds: Math.max(1, Math.round(seconds / 6)) });
     const before = await healthIn(file);
     const result = await bench.load(program, { ...load, seconds });
@@ -37,7 +37,7 @@ export async function* run(bench) {
       question: `${title}, ${seconds} s`,
       backend,
       ours: formatRate(result.answers / result.seconds),
-      beside: `event loop late by ${[after.delayP50, after.delayP99, after.delayP999, after.delayMax].map(formatMs).join(' / ')} ms (p50 / p99 / p99.9 / most)`,
+      comparedWith: `event loop late by ${[after.delayP50, after.delayP99, after.delayP999, after.delayMax].map(formatMs).join(' / ')} ms (p50 / p99 / p99.9 / most)`,
       latency: result,
       cpu: formatCpu(result),
       remark:

@@ -1,6 +1,6 @@
-// How fast are records created, one per request? Memory and SQLite beside a bare server that parses the same body and
-// sends the same bytes; PostgreSQL beside pgbench, which inserts rows over as many connections.
-import { besideBare } from './lib/beside-bare.mjs';
+// How fast are records created, one per request? Memory and SQLite are compared with a bare server that parses the same body
+// and sends the same bytes. PostgreSQL is compared with pgbench, which inserts rows over as many connections.
+import { compareWithBare } from './lib/bare-comparison.mjs';
 import { headers } from './lib/client.mjs';
 import { contest, median } from './lib/contest.mjs';
 import { attributes, bucket, records } from './lib/data.mjs';
@@ -13,18 +13,18 @@ const body = JSON.stringify({ data: attributes(1) });
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench */
 export async function* run(bench) {
-  yield* await besideBare(bench, {
+  yield* await compareWithBare(bench, {
     title: `${title}, one collection`,
     plan: { records: 0 },
     backends: ['memory', 'sqlite', 'redis'],
     targets: { memory: 0.45, sqlite: 0.25 },
     requests: async () => [{ method: 'POST', path: `/v1${records}`, body }],
   });
-  if (bench.among('postgresql').length > 0) yield* await besidePgbench(bench);
+  if (bench.among('postgresql').length > 0) yield* await compareWithPgbench(bench);
 }
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {Promise<import('./lib/rows.mjs').Row[]>} */
-async function besidePgbench(bench) {
+async function compareWithPgbench(bench) {
   const insert = await inserts(bench);
   const program = await bench.server('postgresql', { records: 0, lists });
   const paths = Array.from({ length: lists }, (_, n) => `/v1${bucket}/collections/list${n}/records`);
@@ -60,7 +60,7 @@ async function besidePgbench(bench) {
       question: `${title}, ${name}`,
       backend: 'postgresql',
       ours: formatRate(of('perSecond')),
-      beside: insert === undefined ? 'no pgbench here' : `pgbench ${formatRate(median(rates))}`,
+      comparedWith: insert === undefined ? 'no pgbench here' : `pgbench ${formatRate(median(rates))}`,
       ...(insert === undefined ? {} : { value: ratio, target: { atLeast: targets.get(name) ?? 0 } }),
       latency: { p50: of('p50'), p99: of('p99'), p999: of('p999') },
       cpu: formatCpu({ cpuMicros: of('cpuMicros'), databaseMicros: of('databaseMicros') }),

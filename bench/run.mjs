@@ -1,4 +1,4 @@
-// Runs the benchmarks and prints a row for each question and backend. `npm run bench -- --help` tells more.
+// Runs the benchmarks and prints a row for each question and backend. See `npm run bench -- --help`.
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -9,22 +9,22 @@ import { Workbench } from './lib/workbench.mjs';
 
 const usage = `Usage: npm run bench [-- NAME …] [-- OPTION …]
 
-Measures, and prints a table of what was measured, beside what, and whether the target is met. A measurement in which
-one request fails is void, and so is the run.
+Measures, and prints a table with the results, the values that they are compared with, and whether targets are met. If
+one request fails, the measurement and the run are void.
 
 Questions
   ${questions.join(', ')}
 
 Options
-  --short           small data and few requests: shows that the benchmarks work, the figures mean nothing
-  --backend NAMES   only these, separated by commas: memory, sqlite, postgresql, redis
-  --rounds N        of each measurement, 4 unless set
-  --seconds N       of each round, 2 unless set
-  --connections N   clients at the same time, 32 unless set
-  --records N       of a large list, 1000000 unless set
-  --minutes N       of the soak in "mixed", half a one unless set
+  --short           small data and few requests: checks that the benchmarks work; the figures are meaningless
+  --backend NAMES   only these backends, separated by commas: memory, sqlite, postgresql, redis
+  --rounds N        rounds of each measurement (4)
+  --seconds N       duration of each round in seconds (2)
+  --connections N   simultaneous clients (32)
+  --records N       records of a large list (1000000)
+  --minutes N       duration of "mixed" in minutes (0.5)
   --profile         writes a CPU profile of every server to bench/profiles, for the DevTools of Chromium or speedscope
-  --save            writes the table, and what machine it is from, to bench/RESULTS.md
+  --save            writes the table and a description of the machine to bench/RESULTS.md
   --help            show this text`;
 
 const { values, positionals } = parseArgs({
@@ -51,11 +51,11 @@ async function main() {
   }
   const unknown = positionals.filter((name) => !questions.includes(name));
   if (unknown.length > 0) {
-    console.error(`There is no question called ${unknown.join(', ')}.\n\n${usage}`);
+    console.error(`Unknown question: ${unknown.join(', ')}.\n\n${usage}`);
     return 2;
   }
   if (values.short && values.save) {
-    console.error('The figures of a short run mean nothing, so they are not saved.');
+    console.error('--save cannot be used with --short: the figures of a short run are meaningless.');
     return 2;
   }
   const size = values.short
@@ -68,13 +68,13 @@ async function main() {
         soakMinutes: Number(values.minutes),
         records: Number(values.records),
       };
-  // Those with targets are enough to see that it works.
+  // A short run uses only backends with targets.
   const defaults = values.short ? 'memory,sqlite,postgresql' : 'memory,sqlite,postgresql,redis';
   const backends = /** @type {import('./lib/places.mjs').Backend[]} */ ((values.backend ?? defaults).split(','));
   const profiles = values.profile ? path.join(import.meta.dirname, 'profiles') : undefined;
   const began = performance.now();
   const bench = new Workbench(size, backends, profiles);
-  // Nothing that was started stays behind.
+  // A signal ends all started programs.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
       void bench.close().finally(() => process.exit(1));

@@ -1,4 +1,4 @@
-// How long does a start take, and how much memory does it need: idle, and serving 1,000,000 records from SQLite?
+// How long does a start take, and how much memory does the server need, idle and with 1,000,000 records?
 import { setTimeout as wait } from 'node:timers/promises';
 import { contest, median } from './lib/contest.mjs';
 import { headers } from './lib/client.mjs';
@@ -56,7 +56,7 @@ export async function* run(bench) {
       question: `${title}: serving ${formatCount(large)} records`,
       backend,
       ours: `${most.toFixed(0)} MiB`,
-      beside: `before ${ready.toFixed(0)} MiB`,
+      comparedWith: `before ${ready.toFixed(0)} MiB`,
       value: most,
       unit: 'MiB',
       ...(backend === 'sqlite' ? { target: { atMost: 250 } } : {}),

@@ -1,11 +1,11 @@
-// What do two workers bring on PostgreSQL, where the machine has processors for them?
+// How much faster are two workers than one on PostgreSQL, where the machine has processors for them?
 import { availableParallelism } from 'node:os';
 import { contest, ratioOf } from './lib/contest.mjs';
 import { headers } from './lib/client.mjs';
 import { attributes, bucket, recordId, records } from './lib/data.mjs';
 import { formatCpu, formatRate } from './lib/rows.mjs';
 
-export const title = 'two workers beside one';
+export const title = 'two workers compared with one';
 const lists = 100;
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
@@ -22,7 +22,7 @@ export async function* run(bench) {
     body,
   }));
   const processors = availableParallelism();
-  // One for each worker, one for the database, one for the generator.
+  // One processor for each worker, one for the database, one for the generator.
   const isEnough = processors >= 4;
   for (const { name, requests, expected } of [
     { name: 'GET one record', requests: get, expected: [200] },
@@ -40,7 +40,7 @@ export async function* run(bench) {
       question: `${title}: ${name}`,
       backend: 'postgresql',
       ours: formatRate(ofTwo.perSecond),
-      beside: `one ${formatRate(ofOne.perSecond)}`,
+      comparedWith: `one ${formatRate(ofOne.perSecond)}`,
       value: ratioOf(ofTwo, ofOne),
       ...(isEnough ? { target: { atLeast: 1.6 } } : {}),
       latency: ofTwo,

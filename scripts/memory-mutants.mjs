@@ -1,4 +1,4 @@
-// Planted faults about the memory that requests may use. The model never asks for so much: tests of their own notice them.
+// Planted faults in the memory budget. Requests of the model are too small to reach it, so separate tests notice them.
 
 const tests = 'test/http/request-memory.test.ts';
 const file = 'src/http/request-memory.ts';
@@ -14,7 +14,7 @@ export const memoryMutants = [
     tests,
   },
   {
-    name: 'an answer does not count while it waits for its reader',
+    name: 'a response is not counted while its client does not read it',
     file,
     find: 'if (bytes > smallBytes) this.#ofWork().force(bytes);',
     replace: 'this.#working?.release();',
@@ -22,7 +22,7 @@ export const memoryMutants = [
     tests,
   },
   {
-    name: 'a request that has ended keeps its memory',
+    name: 'a finished request keeps its memory reservation',
     file,
     find: '    this.#working?.release();\n',
     replace: '',
@@ -30,7 +30,7 @@ export const memoryMutants = [
     tests,
   },
   {
-    name: 'small requests about large objects count as small',
+    name: 'small requests for large objects are counted as small',
     file,
     find: 'const all = Math.min(this.#ofBody + bytes, this.#memory.working.totalBytes);',
     replace: 'const all = this.#ofBody;',
@@ -38,7 +38,7 @@ export const memoryMutants = [
     tests,
   },
   {
-    name: 'a body may hold any number of values',
+    name: 'the number of values in a body is not limited',
     file: 'src/base/json.ts',
     find: 'if (++this.#values > this.#limits.maxValues) throw tooManyValues(this.#limits.maxValues);',
     replace: '',

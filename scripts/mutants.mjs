@@ -1,6 +1,6 @@
-// Faults to be planted in copies of the source: each is a small change that makes the service wrong in one way, and that
-// the tests have to notice: the model, or where its requests cannot get that far, the tests that the fault names.
-// `npm run prove:mutants` plants them, `test/model/mutants.test.ts` looks whether they still fit.
+// Faults that are planted in copies of the source. Each is a small change that makes the service wrong in one way. The model
+// must notice it, or the tests that the fault names, where requests of the model cannot reach it.
+// `npm run prove:mutants` plants them, and `test/model/mutants.test.ts` checks that they still fit the source.
 import { idMutants } from './id-mutants.mjs';
 import { memoryMutants } from './memory-mutants.mjs';
 
@@ -13,8 +13,8 @@ import { memoryMutants } from './memory-mutants.mjs';
  *   backend: 'memory' | 'sqlite',
  *   tests?: string,
  *   only?: string,
- * }} Mutant `name` says what is wrong; `find` stands exactly once in the file; `backend` is where it shows; `tests` is the file of
- *   the tests that notice it, by default the model, and `only` a pattern of their names
+ * }} Mutant `name` describes the fault. `find` occurs exactly once in the file. `backend` is the backend that shows the fault.
+ *   `tests` is the file of the tests that notice it, by default the model, and `only` a pattern of their names.
  */
 
 /** @type {readonly Mutant[]} */
@@ -24,49 +24,49 @@ export const mutants = [
 
   // Permissions
   {
-    name: 'who may read a list may change what is in it',
-    file: 'src/engine/verbs/begin-write.ts',
+    name: 'readers of a list may change its objects',
+    file: 'src/engine/begin-write.ts',
     find: 'if (!exists && (await isAllowed(kind.rules.readList',
     replace: 'if ((await isAllowed(kind.rules.readList',
     backend: 'memory',
   },
   {
-    name: 'one shared object opens the whole list',
+    name: 'one shared object grants access to the whole list',
     file: 'src/engine/access.ts',
     find: 'if (objects.length > 0) return { ids: objects,',
     replace: 'if (objects.length > 0) return { ids: undefined,',
     backend: 'memory',
   },
   {
-    name: 'who creates an object does not become its writer',
+    name: 'the creator of an object is not added to its writers',
     file: 'src/engine/object-permissions.ts',
     find: 'return writers.includes(principal) ? permissions : { ...permissions, write: [...writers, principal] };',
     replace: 'return writers.length === 0 ? permissions : { ...permissions, write: [...writers, principal] };',
     backend: 'memory',
   },
   {
-    name: 'permissions are shown to those who are no writers',
+    name: 'permissions are shown to callers that are not writers',
     file: 'src/engine/visibility.ts',
     find: 'return (byGroup ?? (await isWriterByGroup(scope, id))) ? permissions : {};',
     replace: 'return permissions;',
     backend: 'memory',
   },
   {
-    name: 'who leaves a group keeps what it may',
+    name: 'a removed member keeps the permissions of the group',
     file: 'src/resources/group.ts',
     find: 'if (after.has(member)) continue;',
     replace: 'if (!after.has(member)) continue;',
     backend: 'memory',
   },
   {
-    name: 'POST shows an object to those who may only create',
+    name: 'POST returns an existing object to callers that may only create',
     file: 'src/engine/verbs/create.ts',
     find: '(exists ? kind.rules.read : kind.rules.create)',
     replace: '(exists ? kind.rules.create : kind.rules.create)',
     backend: 'memory',
   },
   {
-    name: 'reading a single record is not granted',
+    name: 'the read permission of a record does not grant reading it',
     file: 'src/resources/record.ts',
     find: "          { kind: 'record', entry: 'read' },\n",
     replace: '',
@@ -80,88 +80,88 @@ export const mutants = [
     backend: 'memory',
   },
   {
-    name: 'a failed precondition shows the object to those who may not read it',
+    name: 'a failed precondition returns the object to callers that may not read it',
     file: 'src/engine/verbs/replace.ts',
-    find: 'throw preconditionFailed(state.timestamp);',
-    replace: 'throw preconditionFailed(state.timestamp, state.object);',
+    find: 'throw preconditionFailed(lockedTimestamp(begun));',
+    replace: 'throw preconditionFailed(lockedTimestamp(begun), state.object);',
     backend: 'memory',
   },
   {
-    name: 'asking for an id shows what is not shared',
-    file: 'src/backends/sqlite/selection.ts',
-    find: 'selection.ids ?? namedIds(rest)',
-    replace: 'namedIds(rest) ?? selection.ids',
+    name: 'a filter on ids returns objects that are not shared',
+    file: 'src/core/query/plan-page.ts',
+    find: 'wanted.filter((id) => named.has(id))',
+    replace: '[...named]',
     backend: 'sqlite',
   },
 
   // Clocks
   {
-    name: 'two writes at one instant get one timestamp',
-    file: 'src/backends/memory/list-changes.ts',
-    find: 'Math.max(this.#clock.now(), current + 1)',
-    replace: 'Math.max(this.#clock.now(), current)',
+    name: 'two writes at one instant get the same timestamp',
+    file: 'src/core/lists/clock-rule.ts',
+    find: 'larger(now, sum(clock, one))',
+    replace: 'larger(now, clock)',
     backend: 'memory',
   },
   {
-    name: 'a chosen timestamp that is not newer is honoured',
+    name: 'a timestamp from the client that is not newer is accepted',
     file: 'src/core/objects/timestamps.ts',
     find: 'timestamp > current ? timestamp',
     replace: 'timestamp >= current ? timestamp',
     backend: 'memory',
   },
   {
-    name: 'the deletion of a list is dated before it',
+    name: 'the deletion of a list gets a timestamp before it',
     file: 'src/engine/verbs/remove-list.ts',
     find: 'newest === 0 ? timestamp : newest',
     replace: 'timestamp',
     backend: 'memory',
   },
   {
-    name: 'a deletion can be dated before what it deletes',
+    name: 'a deletion can get a timestamp before that of the object',
     file: 'src/engine/verbs/remove.ts',
     find: 'sentTimestamp > old.lastModified ? sentTimestamp',
     replace: 'sentTimestamp >= 0 ? sentTimestamp',
     backend: 'memory',
   },
   {
-    name: 'an old chosen timestamp moves the clock of the list back',
-    file: 'src/backends/memory/list-changes.ts',
-    find: 'if (current === undefined || timestamp > current) this.#table.setClock',
-    replace: 'if (current === undefined || timestamp !== current) this.#table.setClock',
+    name: 'an old timestamp from the client moves the list clock back',
+    file: 'src/core/lists/list-state.ts',
+    find: '(clock !== undefined && clock > to)',
+    replace: 'false',
     backend: 'memory',
   },
 
   // Queries
   {
-    name: 'min_ leaves out what is equal',
+    name: 'min_ excludes equal values',
     file: 'src/core/query/evaluate.ts',
     find: 'return compareValues(value, filter.value) >= 0;',
     replace: 'return compareValues(value, filter.value) > 0;',
     backend: 'memory',
   },
   {
-    name: 'exclude_ leaves out objects without the field',
+    name: 'exclude_ excludes objects without the field',
     file: 'src/core/query/evaluate.ts',
     find: 'return value === undefined || !isOneOf(value, filter.values);',
     replace: 'return value !== undefined && !isOneOf(value, filter.values);',
     backend: 'memory',
   },
   {
-    name: '_since repeats the change that was seen last',
+    name: '_since returns the change that was seen last',
     file: 'src/core/query/resolve.ts',
     find: "operator: 'gt', value: since",
     replace: "operator: 'min', value: since",
     backend: 'memory',
   },
   {
-    name: '_fields hides that an object was deleted',
+    name: '_fields omits the deleted mark',
     file: 'src/core/query/project.ts',
     find: "value['deleted'] === true ?",
     replace: "value['deleted'] === false ?",
     backend: 'memory',
   },
   {
-    name: 'a page begins with the last object of the page before',
+    name: 'a page begins with the last object of the previous page',
     file: 'src/engine/verbs/list.ts',
     find: 'const last = more ? entries.at(-1) : undefined;',
     replace: 'const last = more ? (entries.at(-2) ?? entries.at(-1)) : undefined;',
@@ -170,58 +170,58 @@ export const mutants = [
 
   // Cascades
   {
-    name: 'members of the groups of a deleted bucket stay members',
+    name: 'members of groups of a deleted bucket stay members',
     file: 'src/resources/cascade.ts',
     find: '  await permission.removePrincipalsBelow(`${uri}/groups/`);\n',
     replace: '',
     backend: 'memory',
   },
   {
-    name: 'permissions below a deleted object come back with it',
+    name: 'permissions below a deleted object return when it is created again',
     file: 'src/resources/cascade.ts',
     find: '  await permission.deletePermissionsBelow(uri);\n',
     replace: '',
     backend: 'memory',
   },
   {
-    name: 'a bucket takes others along whose ids begin like its own',
+    name: 'deleting a bucket deletes buckets whose ids begin with its id',
     file: 'src/backends/memory/list-table.ts',
     find: 'pairsWithPrefix(this.#filled, `${uri}/`)',
     replace: 'pairsWithPrefix(this.#filled, uri)',
     backend: 'memory',
   },
   {
-    name: 'a list that is emptied with its parent keeps its time',
-    file: 'src/backends/sqlite/bulk-writes.ts',
-    find: 'live > 0 ? nextClock(clock) : clock',
+    name: 'a list that is emptied with its parent keeps its clock',
+    file: 'src/core/lists/list-state.ts',
+    find: 'live > 0 ? rule.emptied(clock, now) : clock',
     replace: 'clock',
     backend: 'sqlite',
   },
 
   // Preconditions
   {
-    name: 'If-Match lets older timestamps pass',
+    name: 'If-Match accepts older timestamps',
     file: 'src/engine/preconditions.ts',
     find: 'ifMatch.any || ifMatch.timestamp === timestamp) return;',
     replace: 'ifMatch.any || ifMatch.timestamp >= timestamp - 5) return;',
     backend: 'memory',
   },
   {
-    name: 'If-None-Match: * replaces what is there',
+    name: 'If-None-Match: * replaces an existing object',
     file: 'src/engine/preconditions.ts',
     find: 'if (ifNoneMatch?.any === true) throw',
     replace: 'if (ifNoneMatch?.any === true && object === undefined) throw',
     backend: 'memory',
   },
   {
-    name: '304 tells of no change when there was one',
+    name: '304 is returned although the object changed',
     file: 'src/engine/preconditions.ts',
     find: '!ifNoneMatch.any && ifNoneMatch.timestamp === timestamp;',
     replace: '!ifNoneMatch.any && ifNoneMatch.timestamp >= timestamp - 1;',
     backend: 'memory',
   },
   {
-    name: 'a deleted object is brought back by the time of its list',
+    name: 'If-Match with the timestamp of the list recreates a deleted object',
     file: 'src/engine/verbs/replace.ts',
     find: 'state.tombstone?.lastModified',
     replace: 'state.timestamp',
@@ -230,28 +230,28 @@ export const mutants = [
 
   // Batches
   {
-    name: 'a batch with a conflict keeps its other entries',
+    name: 'a batch with a conflict commits its other entries',
     file: 'src/http/dispatch.ts',
     find: 'if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();',
     replace: '',
     backend: 'memory',
   },
   {
-    name: 'entries of a batch see groups that earlier ones have changed',
+    name: 'batch entries see group changes of earlier entries',
     file: 'src/http/batch.ts',
     find: '  await context.authenticate(requests);\n',
     replace: '',
     backend: 'memory',
   },
   {
-    name: 'defaults of a batch win over what an entry says',
+    name: 'defaults of a batch override an entry',
     file: 'src/http/batch.ts',
     find: 'if (own === undefined) setKey(merged, key, byDefault);',
     replace: 'if (own === undefined || !isJsonObject(own)) setKey(merged, key, byDefault);',
     backend: 'memory',
   },
   {
-    name: 'entries of a batch act for its sender, whoever they name',
+    name: 'batch entries act as the sender instead of their own credentials',
     file: 'src/http/batch.ts',
     find: '= { ...inherited, ...own };',
     replace: '= { ...own, ...inherited };',
@@ -260,21 +260,21 @@ export const mutants = [
 
   // Files
   {
-    name: 'clients say themselves what the file of a record is',
+    name: 'clients can set the attachment of a record',
     file: 'src/plugins/attachments/subscribers.ts',
     find: 'if (own === undefined || !equalValues(own, after)) throw',
     replace: 'if (own !== undefined && !equalValues(own, after)) throw',
     backend: 'memory',
   },
   {
-    name: 'a file is shown to those who may not read its record',
+    name: 'a file is served to callers that may not read its record',
     file: 'src/plugins/attachments/file-access.ts',
     find: "const isReader = await host.objects.isAllowed(context, place, 'read');",
     replace: 'const isReader = true;',
     backend: 'memory',
   },
   {
-    name: 'a file stays when it is taken away from its record',
+    name: 'a file is kept after it is removed from its record',
     file: 'src/plugins/attachments/subscribers.ts',
     find: 'if (after === undefined || change.isByService === true) await unlink(',
     replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await unlink(',
@@ -283,21 +283,21 @@ export const mutants = [
 
   // Schemas
   {
-    name: 'records need not fit the schema of their bucket',
+    name: 'records are not validated against the schema of the bucket',
     file: 'src/resources/schema-validation.ts',
     find: "await requireValid(await schemaOf(bucket, 'record:schema'), write, internalFields);",
     replace: "'at once' as string;",
     backend: 'memory',
   },
   {
-    name: 'a record keeps the mark of the schema that it was first written under',
+    name: 'a record keeps the schema timestamp of its first write',
     file: 'src/resources/schema-validation.ts',
     find: "setKey(marked, 'schema', timestamp);",
     replace: "if (getKey(marked, 'schema') === undefined) setKey(marked, 'schema', timestamp);",
     backend: 'memory',
   },
   {
-    name: 'schemas that know of the id never see it',
+    name: 'schemas that declare the id do not receive it',
     file: 'src/core/schema/validate.ts',
     find: "const showsId = isJsonObject(declared) && Object.hasOwn(declared, 'id');",
     replace: 'const showsId = !isJsonObject(declared) && declared !== undefined;',
@@ -306,21 +306,21 @@ export const mutants = [
 
   // Settings
   {
-    name: 'a setting for buckets grants what lies in them',
+    name: 'a setting for buckets also grants on their contents',
     file: 'src/core/permissions/inheritance.ts',
     find: 'entries.map(({ entry }) => settingName(endpointKind, entry))',
     replace: 'entries.map((each) => settingName(each.kind, each.entry))',
     backend: 'memory',
   },
   {
-    name: 'groups that settings name are let in by entries alone',
+    name: 'groups named in settings are granted by entries only',
     file: 'src/engine/access.ts',
     find: '=> named || granted)',
     replace: '=> granted)',
     backend: 'memory',
   },
   {
-    name: 'permissions by settings are not listed',
+    name: 'permissions granted by settings are not listed',
     file: 'src/http/views/permissions.ts',
     find: 'if (granted.length === 0) continue;',
     replace: 'if (granted.length >= 0) continue;',
@@ -329,15 +329,15 @@ export const mutants = [
 
   // Numbers
   {
-    name: 'a number loses the zero behind its point',
+    name: 'a number loses the zero after its decimal point',
     file: 'src/base/json-text.ts',
-    find: String.raw`export const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;`,
-    replace: String.raw`export const mayHoldExactNumber = /\d{16}/;`,
+    find: String.raw`const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;`,
+    replace: String.raw`const mayHoldExactNumber = /\d{16}/;`,
     backend: 'memory',
   },
 
   {
-    name: 'numbers are equal when doubles cannot tell them apart',
+    name: 'numbers with the same double are equal',
     file: 'src/core/query/compare.ts',
     find: "if (typeof a === 'number' && typeof b === 'number') return 0;",
     replace: 'return 0;',
@@ -346,7 +346,7 @@ export const mutants = [
 
   // Snapshots
   {
-    name: 'a snapshot shows records to everybody',
+    name: 'a snapshot shows records to all callers',
     file: 'src/plugins/history/snapshot-endpoint.ts',
     find: '  await requireAllowed(records.rules.readList, caller, reader, ids);\n',
     replace: '',
@@ -360,7 +360,7 @@ export const mutants = [
     backend: 'memory',
   },
   {
-    name: 'a snapshot in a batch knows nothing of what was done before it',
+    name: 'a snapshot in a batch ignores earlier entries of the batch',
     file: 'src/plugins/history/snapshot-endpoint.ts',
     find: 'unit.changes.filter(({ kind }) => recordedKinds.includes(kind))',
     replace: 'unit.changes.filter(() => false)',

@@ -1,5 +1,5 @@
-// Plants the faults of `mutants.mjs` one at a time in a copy of the source, and shows that the model notices each, or the
-// tests that the fault names. Ends with a table, and with failure when one gets through or does not fit any more.
+// Plants the faults of `mutants.mjs` one at a time in a copy of the source, and checks that the model or the tests of the
+// fault notice it. Prints a table. Fails when a fault is not caught, or no longer fits the source.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,20 +16,20 @@ const usage = `Usage: npm run prove:mutants [-- --only TEXT] [-- --part K/N] [--
 Plants faults in a copy of the source, and runs the model, or the tests that a fault names, against it.
 
 Options
-  --only TEXT   only those whose name holds the text
-  --part K/N    every Nth of them from the Kth, for several runs at the same time
-  --seconds N   for how long to search at most, for each (300)
-  --seed S      of the histories (1)
+  --only TEXT   only faults whose name contains the text
+  --part K/N    every Nth fault from the Kth, for several runs in parallel
+  --seconds N   maximum time of the search for each fault, in seconds (300)
+  --seed S      seed of the histories (1)
   --help        show this text`;
 
-/** A service that starts no database server, as memory and SQLite need none. */
+/** Configuration without a database server: memory and SQLite need none. */
 const config = `export default {
   test: { pool: 'forks', include: [process.env.COFFER_MUTANT_TESTS], restoreMocks: true, testTimeout: 60_000 },
 };\n`;
 const modelTests = 'test/model/model.test.ts';
 const vitest = path.join('node_modules', 'vitest', 'vitest.mjs');
 
-/** What the tests say of the planted fault. @returns {{ caught: boolean, seconds: number, by: string }} */
+/** Runs the tests with the planted fault. @returns {{ caught: boolean, seconds: number, by: string }} */
 function tryMutant(
   /** @type {string} */ folder,
   /** @type {import('./mutants.mjs').Mutant} */ mutant,
@@ -38,7 +38,7 @@ function tryMutant(
   const file = path.join(folder, mutant.file);
   const text = readFileSync(file, 'utf8');
   if (text.split(mutant.find).length !== 2)
-    return { caught: false, seconds: 0, by: 'the change does not fit any more' };
+    return { caught: false, seconds: 0, by: 'the change no longer fits the source' };
   writeFileSync(
     file,
     text.replace(mutant.find, () => mutant.replace),

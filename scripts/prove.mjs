@@ -1,5 +1,5 @@
-// Compares the service with the model of the protocol for as long as it is told: random histories of requests, on every
-// backend, each answer against what the model expects. What is found is printed with the seed that finds it again.
+// Compares the service with the model of the protocol for a given time. Sends random histories of requests to every backend,
+// and compares each response with the expected one. Prints each difference with the seed that repeats it.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
@@ -11,12 +11,12 @@ const backends = ['memory', 'sqlite', 'redis', 'postgresql'];
 
 const usage = `Usage: npm run prove -- [--minutes N] [--seed S] [--backend NAME]
 
-Compares every answer of the service with the model in test/model.
+Compares every response of the service with the model in test/model.
 
 Options
-  --minutes N     for how long, all backends together (5)
-  --seed S        of the first histories; a failure names the seed that repeats it
-  --backend NAME  one of ${backends.join(', ')}; all of them unless given
+  --minutes N     duration in minutes, for all backends together (5)
+  --seed S        seed of the first histories; a failure prints the seed that repeats it
+  --backend NAME  one of ${backends.join(', ')}; default: all of them
   --help          show this text
 
 Examples
@@ -41,7 +41,7 @@ function main() {
     console.error(usage);
     return 2;
   }
-  // A sixth of the time is for what `past.test.ts` compares.
+  // `past.test.ts` gets a sixth of the time.
   const seconds = (Number(minutes) * 50) / (backend === undefined ? backends.length : 1);
   const { status } = spawnSync(
     process.execPath,

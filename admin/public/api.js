@@ -1,4 +1,4 @@
-// Requests to the service that this console belongs to, and to no other.
+// Requests to the service that serves this console. Other services are never contacted.
 import { failureOf, unreachable } from './errors.js';
 
 /**
@@ -8,15 +8,15 @@ import { failureOf, unreachable } from './errors.js';
  *   readonly body?: string | FormData,
  *   readonly headers?: Readonly<Record<string, string>>,
  *   readonly allowed?: readonly number[],
- * }} Options text of JSON or a form; statuses that are no failure besides those of success
+ * }} Options `body`: JSON text or a form. `allowed`: statuses that are not failures, in addition to 2xx
  */
 
-/** The address of the API: the console is at `admin/` below it. */
+/** Address of the API. The console is at `admin/` below it. */
 export const serviceUrl = new URL('..', document.baseURI).href;
 
 /** The service, as seen by one caller. */
 export class Api {
-  /** The time, in milliseconds, before which the service wants no needless requests. */
+  /** End of the back-off period that the service requested, in milliseconds. */
   quietUntil = 0;
 
   /** @param {string | undefined} authorization */
@@ -40,7 +40,7 @@ export class Api {
     return { status: response.status, headers: response.headers, text };
   }
 
-  /** The content of a file. @param {string} path @returns {Promise<Blob>} */
+  /** Returns the content of a file. @param {string} path @returns {Promise<Blob>} */
   async download(path) {
     const response = await this.#fetch('GET', path, {});
     if (!response.ok) throw failureOf(response.status, await response.text());
@@ -53,7 +53,7 @@ export class Api {
     url.search = query.toString();
     const response = await fetch(url, {
       method,
-      // Without it browsers ask for a password themselves when the answer is 401.
+      // Without it, browsers show their own password dialog after a 401.
       credentials: 'omit',
       cache: 'no-store',
       headers: {

@@ -1,4 +1,4 @@
-// What every view is given: the service, who asks, where we are, and ways to tell people something.
+// The context of every view: the service, the user, the current place, and functions that show messages.
 import { sentenceOf } from './errors.js';
 import { h } from './dom.js';
 
@@ -7,7 +7,7 @@ import { h } from './dom.js';
  * @typedef {{
  *   readonly projectName: string, readonly version: string, readonly userId: string | undefined,
  *   readonly capabilities: ReadonlySet<string>, readonly providers: readonly Provider[],
- * }} Service what the root view tells
+ * }} Service data of the root view
  * @typedef {{
  *   readonly project_name: string, readonly project_version: string, readonly user?: { readonly id: string },
  *   readonly capabilities: { readonly openid?: { readonly providers: readonly Provider[] } },
@@ -19,13 +19,13 @@ import { h } from './dom.js';
  * }} Context the signal is aborted when the view is left; a guarded view is not left without a question
  */
 
-/** A message about a failure, read out at once. @param {unknown} error @returns {HTMLElement} */
+/** Creates a message about a failure, which screen readers announce at once. @param {unknown} error @returns {HTMLElement} */
 export function failureNote(error) {
   return h('p', { class: 'note bad', role: 'alert' }, sentenceOf(error));
 }
 
 /**
- * A place for the failures of what is done beside it.
+ * Creates an element for the failures of the action next to it.
  *
  * @returns {{ readonly element: HTMLElement, readonly attempt: (run: () => unknown) => Promise<void> }}
  */
@@ -45,7 +45,7 @@ export function attempts() {
 }
 
 /**
- * The root view as the console needs it.
+ * Reads the parts of the root view that the console needs.
  *
  * @param {import('./api.js').Api} api
  * @returns {Promise<Service>}

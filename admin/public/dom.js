@@ -1,4 +1,4 @@
-// Elements made from values: text always becomes a text node, so data can never turn into markup.
+// Creates elements from values. Text always becomes a text node, so data never becomes markup.
 
 /**
  * @typedef {Node | string | number | undefined | readonly (Node | string | undefined)[]} Child
@@ -6,7 +6,7 @@
  */
 
 /**
- * An element with attributes, listeners (`onclick`) and children.
+ * Creates an element with attributes, listeners (`onclick`) and children.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -26,7 +26,7 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 /**
- * Replaces everything inside the element.
+ * Replaces all children of the element.
  *
  * @param {Element} element
  * @param {...Child} children
@@ -44,7 +44,7 @@ function append(element, children) {
 }
 
 /**
- * A button that runs something; while that takes its time it cannot be pressed again.
+ * Creates a button that runs an action, and is disabled until the action ends.
  *
  * @param {string} label
  * @param {() => unknown} run
@@ -57,7 +57,7 @@ export function button(label, run, attributes = {}) {
 }
 
 /**
- * A form whose submission runs something, once at a time, and never leaves the page.
+ * Creates a form whose submission runs an action, one at a time, without leaving the page.
  *
  * @param {() => unknown} run
  * @param {Attributes} attributes
@@ -95,7 +95,7 @@ async function busy(element, run) {
 let hints = 0;
 
 /**
- * An input or other field below its label.
+ * Creates a label with an input or other field below it.
  *
  * @param {string} label
  * @param {HTMLElement} control

@@ -1,7 +1,7 @@
-// What went wrong, in words: the errors of the service by their numbers, and those of the way to it.
+// Error texts: explanations of the error numbers of the service, and of connection failures.
 import { membersOf } from './json-text.js';
 
-/** What numbers mean to somebody at the console; the message of the service follows. */
+/** Explanations of error numbers for users. The message of the service follows. */
 const meanings = new Map([
   [104, 'You are not signed in, or the sign-in has ended.'],
   [105, 'You are not signed in, or the sign-in has ended.'],
@@ -11,15 +11,15 @@ const meanings = new Map([
   [110, 'This object does not exist, or was deleted.'],
   [111, 'Nothing exists at this address, or its parent does not exist.'],
   [113, 'This is too large.'],
-  [114, 'It was changed by somebody else in the meantime.'],
+  [114, 'Another user has changed it in the meantime.'],
   [115, 'This cannot be done here; the service may be in read-only mode.'],
-  [117, 'There were too many attempts. Wait a moment.'],
+  [117, 'Too many attempts. Wait a moment.'],
   [121, 'You are not allowed to do this.'],
   [122, 'Another object has this value already.'],
   [201, 'The service cannot reach its store now. Try again in a moment.'],
 ]);
 
-/** An answer of the service that is no success, or none at all. */
+/** An error response of the service, or no response at all. */
 export class ServiceFailure extends Error {
   /**
    * @param {string} message in words
@@ -35,7 +35,7 @@ export class ServiceFailure extends Error {
 }
 
 /**
- * The failure that an answer tells of.
+ * Returns the failure that a response reports.
  *
  * @param {number} status
  * @param {string} text its body
@@ -44,17 +44,17 @@ export class ServiceFailure extends Error {
 export function failureOf(status, text) {
   const { errno, message, details } = readBody(text);
   const meaning = errno === 121 && status === 507 ? 'A quota would be exceeded.' : meanings.get(errno);
-  const words = [meaning ?? `The service answered with status ${status}.`, message].filter((part) => part !== '');
+  const words = [meaning ?? `The service responded with status ${status}.`, message].filter((part) => part !== '');
   return new ServiceFailure(words.join(' '), { status, errno, details });
 }
 
-/** The failure of a request without an answer. @returns {ServiceFailure} */
+/** Returns the failure of a request without a response. @returns {ServiceFailure} */
 export function unreachable() {
   const message = 'The service cannot be reached. Check the connection and try again.';
   return new ServiceFailure(message, { status: 0, errno: 0, details: '' });
 }
 
-/** Any error as a sentence. @param {unknown} error @returns {string} */
+/** Returns any error as a sentence. @param {unknown} error @returns {string} */
 export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -69,7 +69,7 @@ function readBody(text) {
       details: membersOf(text).find(({ key }) => key === 'details')?.text ?? '',
     };
   } catch {
-    // A proxy on the way answers with pages of its own; the status has to do.
+    // A proxy on the way responds with its own pages. Only the status is usable.
     return { errno: 0, message: '', details: '' };
   }
 }

@@ -1,5 +1,5 @@
-// JSON as text: its members are cut out and put together without being parsed, so that numbers with many digits, keys such
-// as `__proto__` and whatever else a parser would change go back to the service as they came.
+// JSON as text: members are extracted and combined without parsing. So numbers with many digits and keys such as `__proto__`,
+// which a parser would change, return to the service unchanged.
 
 /** @typedef {{ readonly key: string, readonly keyText: string, readonly text: string }} Member */
 
@@ -12,14 +12,14 @@ function skipBlanks(text, from) {
   return at;
 }
 
-/** Where the string that starts here ends. @param {string} text @param {number} start @returns {number} */
+/** Returns the end of the string that starts at `start`. @param {string} text @param {number} start @returns {number} */
 function endOfString(text, start) {
   let at = start + 1;
   while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === '\\' ? 2 : 1;
   return at + 1;
 }
 
-/** Where the value that starts here ends. @param {string} text @param {number} start @returns {number} */
+/** Returns the end of the value that starts at `start`. @param {string} text @param {number} start @returns {number} */
 function endOfValue(text, start) {
   let at = start;
   let depth = 0;
@@ -45,7 +45,7 @@ function endOfValue(text, start) {
 }
 
 /**
- * The members of an object, in their order.
+ * Returns the members of an object, in their order.
  *
  * @param {string} text valid JSON of an object
  * @returns {readonly Member[]}
@@ -65,12 +65,12 @@ export function membersOf(text) {
   return members;
 }
 
-/** The value of a member as text. @param {string} text @param {string} key @returns {string | undefined} */
+/** Returns the value of a member as text. @param {string} text @param {string} key @returns {string | undefined} */
 export function memberText(text, key) {
   return membersOf(text).findLast((member) => member.key === key)?.text;
 }
 
-/** The elements of an array as texts. @param {string} text valid JSON of an array @returns {readonly string[]} */
+/** Returns the elements of an array as texts. @param {string} text valid JSON of an array @returns {readonly string[]} */
 export function elementsOf(text) {
   const elements = [];
   let at = skipBlanks(text, skipBlanks(text, 0) + 1);
@@ -83,19 +83,19 @@ export function elementsOf(text) {
   return elements;
 }
 
-/** The object without some of its members. @param {string} text @param {readonly string[]} keys @returns {string} */
+/** Returns the object without some of its members. @param {string} text @param {readonly string[]} keys @returns {string} */
 export function withoutMembers(text, keys) {
   const kept = membersOf(text).filter(({ key }) => !keys.includes(key));
   return `{${kept.map((member) => `${member.keyText}:${member.text}`).join(',')}}`;
 }
 
-/** A value as people read it in a table: strings without quotes, everything else as it is. @param {string} text */
+/** Returns a value as shown in tables: strings without quotes, all other values unchanged. @param {string} text */
 export function displayText(text) {
   return text.startsWith('"') ? String(JSON.parse(text)) : text;
 }
 
 /**
- * The same JSON with a line for each member and element.
+ * Formats JSON with one line for each member and element.
  *
  * @param {string} text valid JSON
  * @returns {string}
@@ -135,7 +135,7 @@ export function indentJson(text) {
   return parts.join('');
 }
 
-/** What keeps the text from being an object of JSON, in words. @param {string} text @returns {string | undefined} */
+/** Returns why the text is not a JSON object; `undefined` if it is one. @param {string} text @returns {string | undefined} */
 export function faultOfObject(text) {
   try {
     const value = /** @type {unknown} */ (JSON.parse(text));

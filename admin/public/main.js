@@ -27,7 +27,7 @@ let isDirty = () => false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let sayingTimer;
 
-/** Tells something that needs no answer. @param {string} text */
+/** Shows a message. @param {string} text */
 function say(text) {
   if (status === null) return;
   status.textContent = text;
@@ -35,7 +35,7 @@ function say(text) {
   sayingTimer = setTimeout(() => status.replaceChildren(), sayingMilliseconds);
 }
 
-/** Signs in with what the tab remembers, or shows how. */
+/** Signs in with the session of the tab, or shows the sign-in page. */
 async function start() {
   const session = finishLogin(location.hash) ?? readSession();
   api = new Api(session?.authorization);
@@ -90,7 +90,7 @@ async function show() {
     route: route ?? { place: [], query: new URLSearchParams() },
     signal,
     say,
-    // What a view that was left finishes late concerns nobody any more.
+    // A view that the user has left must not reload the current view.
     reload: () => void (signal.aborted ? undefined : reload()),
     guard: (isChanged) => {
       if (!signal.aborted) isDirty = isChanged;
@@ -99,11 +99,11 @@ async function show() {
   const view = await (route === undefined
     ? Promise.resolve(h('p', { class: 'note' }, 'This page does not exist.'))
     : (route.place.length === 0 ? homeView(context) : objectView(context)).catch(failureNote));
-  // Somebody who has gone on meanwhile does not want to see this any more.
+  // The user has moved on to another view meanwhile.
   if (signal.aborted) return;
   const hadFocus = outlet.contains(document.activeElement);
   fill(outlet, frame(context, view, signOut));
-  // For whoever wants to know that this is the view of the address, and not the one before it.
+  // Marks that this is the view of the current address, and not the one before it.
   outlet.dataset['shown'] = shownHash;
   // On a phone the row of tabs may be wider than the page.
   outlet.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -112,21 +112,21 @@ async function show() {
   if (hadFocus) heading?.focus();
 }
 
-/** Shows the view anew. */
+/** Reloads the view. */
 async function reload() {
   if (await mayLeave()) await show();
 }
 
-/** Whether nothing would be lost, or somebody agrees to lose it. @returns {Promise<boolean>} */
+/** Returns whether nothing would be lost, or the user agrees to lose it. @returns {Promise<boolean>} */
 async function mayLeave() {
   if (!isDirty()) return true;
-  const text = 'What you have changed here is lost.';
+  const text = 'Your unsaved changes will be lost.';
   const isAgreed = await ask({ title: 'Leave without saving?', text, yes: 'Leave', no: 'Stay' });
   if (isAgreed) isDirty = () => false;
   return isAgreed;
 }
 
-/** Forgets the session and everything that is on the page. */
+/** Deletes the session and everything on the page. */
 async function signOut() {
   if (!(await mayLeave())) return;
   writeSession(undefined);
@@ -135,7 +135,7 @@ async function signOut() {
   await start();
 }
 
-/** Follows the address, unless something would be lost and somebody wants to keep it. */
+/** Shows the view of the address, unless the user wants to keep unsaved changes. */
 async function follow() {
   if (location.hash === shownHash) return;
   if (location.hash.startsWith('#tokens=')) return start();

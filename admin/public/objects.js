@@ -1,4 +1,4 @@
-// Objects and lists as the service has them, with their attributes as text.
+// Objects and lists of the service, with their attributes as text.
 import { elementsOf, membersOf, memberText } from './json-text.js';
 
 /**
@@ -8,7 +8,7 @@ import { elementsOf, membersOf, memberText } from './json-text.js';
  * @typedef {{ readonly rows: readonly string[], readonly etag: string, readonly next: string | undefined }} Page
  */
 
-/** Members that belong to the service and not to the editor. */
+/** Members that the service sets and users cannot edit. */
 export const ownMembers = ['id', 'last_modified'];
 
 /** @param {import('./api.js').Answer} answer @returns {StoredObject} */
@@ -31,14 +31,14 @@ export async function loadObject(api, path) {
   return readObject(await api.request('GET', path));
 }
 
-/** The object as it is now, `undefined` when it was deleted. @param {Api} api @param {string} path */
+/** Returns the current object, or `undefined` when it was deleted. @param {Api} api @param {string} path */
 export async function findObject(api, path) {
   const answer = await api.request('GET', path, { allowed: [404] });
   return answer.status === 404 ? undefined : readObject(answer);
 }
 
 /**
- * One page of a list.
+ * Loads one page of a list.
  *
  * @param {Api} api
  * @param {string} path
@@ -51,7 +51,7 @@ export async function loadPage(api, path, query) {
   return {
     rows: elementsOf(memberText(text, 'data') ?? '[]'),
     etag: headers.get('ETag') ?? '',
-    // Only the query: a proxy may have another idea of the host.
+    // Only the query: behind a proxy the host may differ.
     next: next === null ? undefined : new URL(next, document.baseURI).search,
   };
 }

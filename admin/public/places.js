@@ -1,4 +1,4 @@
-// Where things are: the kinds of objects, the addresses of objects, and the part of the page's address behind `#`.
+// Kinds of objects, addresses of objects, and the part of the page's address behind `#`.
 
 /**
  * @typedef {'bucket' | 'collection' | 'group' | 'record'} KindName
@@ -43,18 +43,18 @@ export const kinds = {
   },
 };
 
-/** The address of an object below the API. @param {Place} place @returns {string} */
+/** Returns the address of an object below the API. @param {Place} place @returns {string} */
 export function pathOf(place) {
   return place.map(({ kind, id }) => `${kind.plural}/${encodeURIComponent(id)}`).join('/');
 }
 
-/** The address of a list below the API. @param {Place} place @param {Kind} kind @returns {string} */
+/** Returns the address of a list below the API. @param {Place} place @param {Kind} kind @returns {string} */
 export function listPathOf(place, kind) {
   return [...(place.length === 0 ? [] : [pathOf(place)]), kind.plural].join('/');
 }
 
 /**
- * The address of a view.
+ * Returns the address of a view.
  *
  * @param {Place} place
  * @param {Readonly<Record<string, string>> | URLSearchParams} [query]
@@ -70,7 +70,7 @@ export function below(place, kind, id) {
   return [...place, { kind, id }];
 }
 
-/** The view that the address asks for. @param {string} hash @returns {Route | undefined} `undefined` when there is none */
+/** Returns the view of the address. @param {string} hash @returns {Route | undefined} `undefined` for an unknown address */
 export function parseHash(hash) {
   const text = hash.replace(/^#?\/?/, '');
   const mark = text.indexOf('?');
@@ -95,7 +95,7 @@ function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray per cent sign leads nowhere.
+    // A stray percent sign: no such address.
     return '';
   }
 }

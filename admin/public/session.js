@@ -1,4 +1,4 @@
-// Who is signed in, for as long as the tab is open: kept in sessionStorage and nowhere else.
+// The session of the user, stored only in sessionStorage until the tab is closed.
 
 /** @typedef {{ readonly authorization: string, readonly label: string }} Session what to send, and how the sign-in is called */
 
@@ -19,7 +19,7 @@ export function writeSession(session) {
 }
 
 /**
- * What name and password are sent as; both may have any characters.
+ * Returns the session for a name and a password, which may contain any characters.
  *
  * @param {string} name
  * @param {string} password
@@ -30,14 +30,14 @@ export function basicSession(name, password) {
   return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}`, label: name };
 }
 
-/** Remembers that a login at a provider has begun. @param {string} name @param {string} headerType */
+/** Stores that a login at a provider has begun. @param {string} name @param {string} headerType */
 export function beginLogin(name, headerType) {
   sessionStorage.setItem(loginKey, JSON.stringify({ name, headerType }));
 }
 
 /**
- * The session that a login at a provider has ended with: it leads back to `#tokens=…`. Tokens that nobody asked for in
- * this tab are ignored, or a link could sign people in as somebody else.
+ * Returns the session of a finished login at a provider, which leads back to `#tokens=…`. Tokens of logins that did not
+ * begin in this tab are ignored. Otherwise a link could sign a user in as another user.
  *
  * @param {string} hash
  * @returns {Session | undefined}
@@ -55,7 +55,7 @@ export function finishLogin(hash) {
     const token = answer?.access_token;
     return typeof token === 'string' ? { authorization: `${headerType} ${token}`, label: name } : undefined;
   } catch {
-    // Cut off on the way, or an error of the provider: the sign-in is shown again.
+    // The address is truncated, or the provider failed: the sign-in page is shown again.
     return undefined;
   }
 }
@@ -66,7 +66,7 @@ function readObject(key) {
     const value = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(key) ?? '{}'));
     return typeof value === 'object' && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
   } catch {
-    // Something else wrote there; that is as good as nothing.
+    // Other code wrote an invalid value, which counts as no session.
     return {};
   }
 }

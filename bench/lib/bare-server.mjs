@@ -1,5 +1,5 @@
-// What Node.js alone can do: reads the request, parses a JSON body when there is one, and answers what it was given on
-// standard input: status, headers, body.
+// A bare Node.js server: reads the request, parses a JSON body if any, and sends the response that standard input gave it:
+// status, headers, body.
 import http from 'node:http';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
-// What somebody would write who asks the database directly: SQL on the same tables with the driver alone. Also what the
-// driver itself needs to store many rows.
+// Queries written by hand: SQL on the same tables, with only the driver. Also measures how long the driver takes to store many
+// rows.
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Client } from 'pg';
 import { attributes, collection, recordId } from './data.mjs';
@@ -12,8 +12,8 @@ import { attributes, collection, recordId } from './data.mjs';
  */
 
 /**
- * SQL over the records of the benchmarks. `attribute` stands for the value of an attribute, `list` for what says that
- * a row belongs to the list.
+ * SQL over the records of the benchmarks. `attribute` returns the expression for an attribute, and `list` is the condition
+ * that a row belongs to the list.
  *
  * @param {'sqlite' | 'postgresql'} backend
  */
@@ -56,7 +56,7 @@ export async function openPostgresql(url) {
   const names = new Map();
   return {
     count: async (sql) => {
-      // Prepared once, as the service does it.
+      // Prepared once, as in the service.
       if (!names.has(sql)) names.set(sql, `by-hand-${names.size}`);
       return (await client.query({ name: names.get(sql) ?? '', text: sql })).rows.length;
     },
@@ -94,7 +94,7 @@ export function insertIntoSqlite(file, count) {
 }
 
 /**
- * The same in PostgreSQL, some thousand rows in each statement.
+ * Stores records in a new PostgreSQL table in one transaction, some thousand rows in each statement.
  *
  * @param {string} url
  * @param {number} count

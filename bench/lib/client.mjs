@@ -1,4 +1,4 @@
-// Single requests of the benchmarks themselves, each of which must succeed.
+// Single requests of the benchmarks themselves. Each must succeed.
 import { owner, records } from './data.mjs';
 
 /** Headers of the owner's requests. */
@@ -22,7 +22,7 @@ export async function send(url, { method = 'GET', path, body, headers: own = {} 
 }
 
 /**
- * What the server answers, as a bare server can give it again: without the headers of the connection.
+ * Returns the response of the server for a bare server to repeat: without the headers of the connection.
  *
  * @param {string} url
  * @param {import('./load.mjs').Request | undefined} request
@@ -39,7 +39,7 @@ export async function sample(url, request) {
   };
 }
 
-/** An answer with the two headers that no answer can do without. @param {import('./programs.mjs').Answer} answer */
+/** Returns a response with only the two indispensable headers. @param {import('./programs.mjs').Answer} answer */
 export function undressed({ status, headers: all, body }) {
   const type = 'content-type' in all ? { 'Content-Type': all['content-type'] } : {};
   return {
@@ -49,20 +49,20 @@ export function undressed({ status, headers: all, body }) {
   };
 }
 
-/** The `ETag` of the list of records. @param {string} url */
+/** Returns the `ETag` of the list of records. @param {string} url */
 export async function etagOf(url) {
   const { headers: found } = await send(url, { method: 'HEAD', path: `/v1${records}` });
   return found.get('etag') ?? '';
 }
 
-/** How many records there are. @param {string} url @param {string} path of the list */
+/** Returns the number of records. @param {string} url @param {string} path of the list */
 export async function countRecords(url, path) {
   const { headers: found } = await send(url, { method: 'HEAD', path });
   return Number(found.get('total-objects') ?? found.get('total-records'));
 }
 
 /**
- * How long a request takes, from outside.
+ * Measures the duration of a request from outside.
  *
  * @param {string} url
  * @param {import('./load.mjs').Request} request

@@ -1,5 +1,5 @@
-// Compares contestants in one run: all of them in turns, several rounds, medians. What happens on the machine beside it
-// hits all of them alike.
+// Compares contestants in one run: they take turns for several rounds, and the result is the median. So other programs on
+// the machine affect all of them equally.
 
 /**
  * @typedef {import('./workbench.mjs').Result} Result
@@ -36,7 +36,7 @@ export async function contest(bench, contestants, size = {}) {
   const results = new Map(contestants.map(({ name }) => [name, []]));
   /** @type {Map<string, number>} */
   const answers = new Map();
-  // The first round is not counted: compilers and caches get warm.
+  // The first round warms up compilers and caches, and is not counted.
   for (let round = isShort ? 1 : 0; round <= rounds; round++) {
     for (const { name, program, requests, headers, expected } of contestants) {
       const result = await bench
@@ -67,7 +67,7 @@ function figuresOf(results) {
   };
 }
 
-/** How much faster a is than b: the median of what each round says. @param {Figures} a @param {Figures} b */
+/** Returns the rate of a relative to b: the median over the rounds. @param {Figures} a @param {Figures} b */
 export function ratioOf(a, b) {
   return median(a.rounds.map((perSecond, round) => perSecond / (b.rounds[round] ?? Number.NaN)));
 }

@@ -1,4 +1,4 @@
-// Creating records one by one and by batches, as several benchmarks do it.
+// Creates records one by one and in batches, for several benchmarks.
 import { attributes, records } from './data.mjs';
 
 /** Entries of a batch. */
@@ -10,7 +10,7 @@ const entries = Array.from({ length: perBatch }, () => ({ method: 'POST', path: 
 /** Creates a record. */
 export const createOne = { method: 'POST', path: `/v1${records}`, body: JSON.stringify(body) };
 
-/** Creates so many records. */
+/** Creates `perBatch` records. */
 export const createBatch = { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: entries }) };
 
 /** @param {{ cpuMicros: number, databaseMicros: number }} figures of a batch */

@@ -1,5 +1,5 @@
-// What the benchmarks store and who asks for it. Data is written through the storage contract, as `coffer copy` does it,
-// and looks as if it had been created over HTTP: each record has its creator among those who may write it.
+// The data and the users of the benchmarks. Data is written through the storage contract, as `coffer copy` does it,
+// and equals data created over HTTP: the creator of each record is in its `write`.
 import { createHmac } from 'node:crypto';
 import { StoredObject } from '../../dist/core/objects/stored.js';
 
@@ -7,7 +7,7 @@ import { StoredObject } from '../../dist/core/objects/stored.js';
 export const secret = 'secret of the benchmarks';
 
 /**
- * Somebody who asks.
+ * A user.
  *
  * @param {string} name
  * @returns {{ authorization: string, principal: string }}
@@ -28,12 +28,12 @@ export const collection = `${bucket}/collections/list`;
 /** Path of the records that most benchmarks work on. */
 export const records = `${collection}/records`;
 
-/** Attributes of a record, about 200 bytes with id and timestamp. @param {number} n */
+/** Returns attributes of a record, about 200 bytes with id and timestamp. @param {number} n */
 export function attributes(n) {
   return { title: `Record ${n}`, count: (n * 7919) % 100_003, done: n % 3 === 0, text: 'x'.repeat(70) };
 }
 
-/** As long and as scattered as ids that clients draw at random; those of the server begin with the time. @param {number} n */
+/** Returns an id as long and as scattered as random ids of clients. Ids of the server begin with the time. @param {number} n */
 export function recordId(n) {
   const scattered = (Math.imul(n, 2_654_435_761) >>> 0).toString(16).padStart(8, '0');
   return `${scattered}-0be9-4c4b-8f3e-${n.toString(16).padStart(12, '0')}`;
@@ -47,7 +47,7 @@ export function recordId(n) {
  * group of each of them read
  * @property {number} [lists] further collections `list0`, `list1`, … without records
  *
- * @typedef {import('../../dist/app/backends.js').OpenStores} OpenStores
+ * @typedef {import('../../dist/contracts/open-backends.js').OpenStores} OpenStores
  * @typedef {import('../../dist/contracts/storage.js').StorageWriter} StorageWriter
  * @typedef {import('../../dist/contracts/permission.js').PermissionWriter} PermissionWriter
  * @typedef {import('../../dist/engine/unit-of-work.js').Stores} Stores
@@ -109,7 +109,7 @@ function listOf(begin, ids) {
   return { clock: begin, entries: ids.map((id, n) => new StoredObject(id, begin + 1 + n, '{}')) };
 }
 
-/** Puts a user into groups. @param {Stores} stores @param {string} name @param {number} size */
+/** Adds a user to groups. @param {Stores} stores @param {string} name @param {number} size */
 async function join(stores, name, size) {
   const { principal } = user(name);
   for (let start = 0; start < size; start += chunk) {

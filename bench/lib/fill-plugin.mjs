@@ -1,4 +1,4 @@
-// A plugin that fills the memory backend before the server listens: nobody else can reach into the process.
+// A plugin that fills the memory backend before the server listens: no other program can access its memory.
 import process from 'node:process';
 import { definePlugin } from '../../dist/index.js';
 import { fill } from './data.mjs';

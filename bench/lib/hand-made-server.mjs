@@ -1,6 +1,6 @@
-// What somebody would write for one purpose only, with the same parts: `node:http`, the driver, a log line for each request,
-// the headers that the protocol wants. It knows no users, permissions, clocks or conditions, so it shows what the parts cost.
-// What it is to do comes over standard input, see HandMade.
+// A server written by hand for one purpose only, with the same parts: `node:http`, the driver, a log line for each request,
+// the headers that the protocol requires. It has no users, permissions, clocks or preconditions, so it shows the cost of the
+// parts. It reads its task from standard input, see HandMade.
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import process from 'node:process';
@@ -28,7 +28,7 @@ const {
 } = JSON.parse(await text(process.stdin));
 const logger = pino({ base: null }, pino.destination({ dest: 2, sync: false }));
 
-/** Kept in memory. @returns {Work} */
+/** Stores texts in memory. @returns {Work} */
 function remember() {
   const kept = new Map();
   return (id, body) => {
@@ -37,13 +37,13 @@ function remember() {
   };
 }
 
-/** One look-up for each request. @param {Database} database @param {string} sql @returns {Work} */
+/** Looks one row up for each request. @param {Database} database @param {string} sql @returns {Work} */
 function findInSqlite(database, sql) {
   const find = database.prepare(sql);
   return (id) => /** @type {{ data: string }} */ (find.get(id)).data;
 }
 
-/** What comes in one turn of the event loop shares a commit. @param {Database} database @param {string} sql @returns {Work} */
+/** Commits the requests of one turn of the event loop together. @param {Database} database @param {string} sql @returns {Work} */
 function insertIntoSqlite(database, sql) {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const insert = database.prepare(sql);
@@ -64,7 +64,7 @@ function insertIntoSqlite(database, sql) {
     });
 }
 
-/** One statement for all that a batch brings. @param {string} url @param {string} sql @param {number} connections */
+/** Stores all records of a batch with one statement. @param {string} url @param {string} sql @param {number} connections */
 function insertIntoPostgresql(url, sql, connections) {
   const pool = new Pool({ connectionString: url, max: connections });
   return async (/** @type {readonly string[]} */ ids, /** @type {readonly string[]} */ bodies) => {
@@ -72,7 +72,7 @@ function insertIntoPostgresql(url, sql, connections) {
   };
 }
 
-/** One statement for each request. @param {string} url @param {string} sql @param {number} connections @returns {Work} */
+/** Runs one statement for each request. @param {string} url @param {string} sql @param {number} connections @returns {Work} */
 function askPostgresql(url, sql, connections) {
   const pool = new Pool({ connectionString: url, max: connections });
   return async (id, body) => {
@@ -81,7 +81,7 @@ function askPostgresql(url, sql, connections) {
   };
 }
 
-// Referred to from here, because a database that nobody refers to is closed under its statements.
+// This reference keeps the database open: without one it is closed while its statements are in use.
 const file = store?.backend === 'sqlite' ? new DatabaseSync(store.place) : undefined;
 
 /** @returns {Work} */
@@ -93,7 +93,7 @@ function chooseWork() {
 
 const work = chooseWork();
 
-/** Stores what a batch brings. @returns {(ids: readonly string[], bodies: readonly string[]) => Promise<void>} */
+/** Stores the records of a batch. @returns {(ids: readonly string[], bodies: readonly string[]) => Promise<void>} */
 function chooseWorkOfMany() {
   if (store?.backend === 'postgresql' && store.sqlOfMany !== undefined) {
     return insertIntoPostgresql(store.place, store.sqlOfMany, store.connections);

@@ -1,4 +1,4 @@
-// The requests that are asked of the service in process.
+// The requests that are sent to the service in process.
 import { createBatch, createOne, perBatch } from './creates.mjs';
 import { owner, recordId, records } from './data.mjs';
 
@@ -20,7 +20,7 @@ const path = `/v1${records}`;
 
 export const headers = { host: 'localhost', authorization: owner.authorization, 'content-type': 'application/json' };
 
-/** Tells the entity tag of the list. @type {Asked} */
+/** Returns the entity tag of the list. @type {Asked} */
 export const look = { method: 'HEAD', path };
 
 /** @type {readonly Question[]} */

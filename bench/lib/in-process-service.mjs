@@ -1,4 +1,4 @@
-// Asks a service in this process, and tells what each request took of the processor. What to ask comes over standard input.
+// Sends requests to a service in this process, and prints the processor time of each. Standard input provides the requests.
 import { text } from 'node:stream/consumers';
 import process from 'node:process';
 import { createLogger, createService, loadSettings, RequestBody } from '../../dist/index.js';

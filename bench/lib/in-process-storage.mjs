@@ -1,6 +1,6 @@
-// What the memory backend itself takes of the processor for a new record with its entry: the object, found by id, by
-// timestamp and in its list, the clock, and who may write it, found by object and by principal. What a POST takes beyond
-// that is checks and answers.
+// Measures the processor time of the memory backend itself for a new record with its permission entry: the object (indexed
+// by id, by timestamp and in its list), the clock, and the entry (indexed by object and by principal). The rest of a POST is
+// checks and the response.
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { createMemoryDatabase } from '../../dist/backends/memory/database.js';

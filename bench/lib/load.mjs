@@ -1,5 +1,5 @@
-// The load generator, a process of its own that lives as long as the run: takes jobs from its parent, lets autocannon do
-// them, and answers with every figure that the tables need.
+// The load generator, a separate process for the duration of the run. It receives jobs from its parent, runs them with
+// autocannon, and returns the figures for the tables.
 import process from 'node:process';
 import autocannon from 'autocannon';
 
@@ -43,7 +43,7 @@ async function run({ url, headers, requests, expected, connections, seconds, amo
         headers,
         connections,
         sampleInt: 20,
-        // Each starts at another place, so that they do not ask for the same thing at the same time.
+        // Each connection starts at a different request, so they do not all send the same one at the same time.
         setupClient: (/** @type {import('autocannon').Client} */ each) => {
           const at = Math.floor((client++ * requests.length) / connections);
           each.setRequests([...requests.slice(at), ...requests.slice(0, at)]);

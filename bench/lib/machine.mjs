@@ -1,4 +1,4 @@
-// What the figures were measured on.
+// Describes the machine of the measurements.
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, release, tmpdir, totalmem, type } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { median } from './contest.mjs';
 import { serverSettings } from './postgresql.mjs';
 
 /**
- * Lines of a list in Markdown.
+ * Returns the lines of a list in Markdown.
  *
  * @param {import('./workbench.mjs').Workbench} bench
  * @returns {Promise<string[]>}
@@ -32,7 +32,7 @@ export async function describeMachine(bench) {
   return lines;
 }
 
-/** How long the disk takes to keep something, where the databases of the benchmarks are. */
+/** Measures the flush time of the disk with the databases of the benchmarks. */
 function flushMilliseconds() {
   const folder = mkdtempSync(path.join(tmpdir(), 'coffer-flush-'));
   const file = openSync(path.join(folder, 'file'), 'w');

@@ -1,14 +1,14 @@
-// A day in the life of a server, in small: mostly reads and polls, some writes, now and then a batch or a deletion. None
-// of it may fail, whatever the order.
+// Typical mixed load: mostly reads and polls, some writes, and a few batches and deletions. No request may fail, in any
+// order.
 import { attributes, bucket, recordId, records } from './data.mjs';
 
 const path = `/v1${records}`;
-// What is created and deleted has a list of its own, so that nobody asks for what is gone.
+// Created and deleted objects have a separate list, so no request is for a deleted object.
 const brief = `${bucket}/collections/list0/records`;
 
-/** Requests in a fixed order that looks like none. @param {number} size records in the list @returns {import('./load.mjs').Request[]} */
+/** Returns requests in a fixed, seemingly random order. @param {number} size records in the list @returns {import('./load.mjs').Request[]} */
 export function mixedRequests(size) {
-  // Nothing is as new as what comes in an hour.
+  // An instant one hour ahead, so the poll returns nothing.
   const since = encodeURIComponent(`"${Date.now() + 3_600_000}"`);
   const body = JSON.stringify({ data: attributes(1) });
   const batch = Array.from({ length: 10 }, () => ({ method: 'POST', path: brief, body: { data: attributes(1) } }));
@@ -22,7 +22,7 @@ export function mixedRequests(size) {
     if (kind < 93) return { method: 'POST', path: `/v1${brief}`, body };
     if (kind < 97) return { method: 'PUT', path: `${path}/${id}`, body };
     if (kind < 98) return { method: 'POST', path: '/v1/batch', body: JSON.stringify({ requests: batch }) };
-    // As many as are created.
+    // As many deletions as creates.
     return { method: 'DELETE', path: `/v1${brief}?_limit=10` };
   });
 }

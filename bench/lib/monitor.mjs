@@ -1,6 +1,6 @@
-// Loaded into a server with `--import`: writes again and again how long its event loop was late, how long garbage was
-// collected, and how much memory it has, to the file that BENCH_MONITOR names. With BENCH_WINDOW_MS the figures are those
-// of one window of so many milliseconds each, and the heap is collected in every sixth (with `--expose-gc`).
+// Loaded into a server with `--import`. Periodically writes the delay of the event loop, the time of garbage collection and
+// the memory use to the file that BENCH_MONITOR names. With BENCH_WINDOW_MS, the figures cover one window of that many
+// milliseconds each, and every sixth window collects the heap (with `--expose-gc`).
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import process from 'node:process';
@@ -60,7 +60,7 @@ if (file !== undefined && process.argv.includes('start')) {
       resources: process.getActiveResourcesInfo().length,
     };
     if (windowMs > 0) delay.reset();
-    // Nobody reads half of it.
+    // A rename, so that no reader sees a part of the file.
     writeFileSync(`${file}.new`, JSON.stringify(health));
     renameSync(`${file}.new`, file);
   }, windowMs || 500).unref();

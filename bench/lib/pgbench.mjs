@@ -1,4 +1,4 @@
-// PostgreSQL's own measure of what it can do: one-row inserts by as many connections as the service has clients.
+// PostgreSQL's own benchmark: one-row inserts by as many connections as the service has clients.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { findPgbench } from './postgresql.mjs';
 
 /**
- * Makes a table, and a function that inserts into it for a while and answers with the rate.
+ * Creates a table, and returns a function that inserts into it for a while and returns the rate.
  *
  * @param {import('./workbench.mjs').Workbench} bench
  * @returns {Promise<(() => Promise<number>) | undefined>} `undefined` where there is no pgbench

@@ -1,12 +1,12 @@
-// Where the data of one server lies: in its memory, in a file, in a database, below a prefix. Filling takes long, so a
-// plan is carried out once for each backend, and what came of it is copied for each server that starts with it.
+// The data of one server: in its memory, in a file, in a database, or below a key prefix. Filling takes long, so each plan is
+// executed once for each backend, and each server starts with a copy of the result.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../dist/base/clock.js';
-import { openStores } from '../../dist/app/backends.js';
-import { migrate } from '../../dist/app/maintenance.js';
-import { settingsOf } from '../../dist/settings/load.js';
+import { openStores } from '../../dist/backends/open-backends.js';
+import { migrate } from '../../dist/maintenance/schemas.js';
+import { settingsOf } from '../../dist/backends/load-settings.js';
 import { fill, secret } from './data.mjs';
 import { Postgresql } from './postgresql.mjs';
 import { findRedis, startRedis } from './redis.mjs';
@@ -40,18 +40,18 @@ export class Places {
     this.#folder = folder;
   }
 
-  /** Started when it is first needed. @returns {Promise<Postgresql>} */
+  /** Returns the PostgreSQL server, started at the first use. @returns {Promise<Postgresql>} */
   postgresql() {
     this.#postgresql ??= Postgresql.start(path.join(this.#folder, 'postgresql'));
     return this.#postgresql;
   }
 
-  /** Whether there is such a backend on this machine. @param {Backend} backend */
+  /** Returns whether the backend is available on this machine. @param {Backend} backend */
   has(backend) {
     return backend !== 'redis' || findRedis() !== undefined;
   }
 
-  /** A place of its own, filled as planned. @param {Backend} backend @param {Plan} plan @returns {Promise<Place>} */
+  /** Returns a separate place, filled as planned. @param {Backend} backend @param {Plan} plan @returns {Promise<Place>} */
   async create(backend, plan) {
     if (backend === 'memory' || backend === 'redis') return this.#fresh(backend, plan);
     const key = `${backend} ${JSON.stringify(plan)}`;
@@ -63,7 +63,7 @@ export class Places {
     return this.#copy(await filled);
   }
 
-  /** A place with tables and nothing in them. @param {Backend} backend @returns {Promise<Place>} */
+  /** Returns a place with empty tables. @param {Backend} backend @returns {Promise<Place>} */
   async createEmpty(backend) {
     if (backend === 'memory') return memoryPlace({ records: 0 });
     const place = await this.#empty(backend);
@@ -161,7 +161,7 @@ function placeSettings(backend, url) {
   ]);
 }
 
-/** The settings as variables of the environment of a server. @param {Place} place @returns {Record<string, string>} */
+/** Returns the settings as environment variables of a server. @param {Place} place @returns {Record<string, string>} */
 export function environmentOf({ settings }) {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [

@@ -13,7 +13,7 @@ import { freePort } from './programs.mjs';
 const run = promisify(execFile);
 const role = 'coffer';
 
-/** What differs from the defaults of the server, shown with the results. */
+/** Settings that differ from the defaults of the server, shown with the results. */
 export const serverSettings = ['shared_buffers=1GB', 'max_wal_size=4GB', 'max_connections=200'];
 
 export class Postgresql {
@@ -32,7 +32,7 @@ export class Postgresql {
     const owner = unprivileged();
     mkdirSync(folder);
     if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
-    // Its parent was made by somebody else.
+    // Another user created its parent.
     chmodSync(path.dirname(folder), 0o755);
     const options = ['-U', role, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
     execFileSync(initdb, ['-D', data, ...options], { ...owner, cwd: folder, stdio: 'pipe' });
@@ -46,12 +46,12 @@ export class Postgresql {
     return server;
   }
 
-  /** Of the process whose children serve the connections. */
+  /** Id of the process whose children serve the connections. */
   get pid() {
     return this.#child?.pid ?? 0;
   }
 
-  /** Command line of `pgbench` and `psql` for a database. @param {string} database */
+  /** Returns the command-line options of `pgbench` and `psql` for a database. @param {string} database */
   connectionArgs(database) {
     return ['-h', '127.0.0.1', '-p', String(this.#port), '-U', role, database];
   }
@@ -61,7 +61,7 @@ export class Postgresql {
     return `postgresql://${role}@127.0.0.1:${this.#port}/${database}`;
   }
 
-  /** Makes a database, empty or a copy of another one. @param {string} [template] @returns {Promise<string>} its name */
+  /** Creates a database, empty or as a copy of another one. @param {string} [template] @returns {Promise<string>} its name */
   async createDatabase(template) {
     const name = `bench${++this.#databases}`;
     const copy = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY file_copy`;
@@ -119,7 +119,7 @@ async function findBinaries() {
   }
 }
 
-/** Where Debian and others keep programs of PostgreSQL, the newest first. */
+/** Folders with PostgreSQL programs on Debian and others, the newest first. */
 function systemFolders() {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -127,7 +127,7 @@ function systemFolders() {
 }
 
 /**
- * The program `pgbench`; `undefined` where there is none and it may not be installed.
+ * Returns the program `pgbench`; `undefined` where it is missing and may not be installed.
  *
  * @param {{ mayInstall: boolean }} options
  * @returns {Promise<string | undefined>}
@@ -144,7 +144,7 @@ export async function findPgbench({ mayInstall }) {
   return find();
 }
 
-/** Whom the server runs as, which refuses to run as root. @returns {{ uid?: number, gid?: number }} */
+/** Returns the user that runs the server, which refuses to run as root. @returns {{ uid?: number, gid?: number }} */
 function unprivileged() {
   if (process.getuid?.() !== 0) return {};
   const id = (/** @type {string} */ flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));

@@ -1,5 +1,5 @@
-// A visitor in a process of its own, who asks at fixed moments, whether or not earlier answers have come. So a server
-// that stands still is felt by everybody who comes meanwhile, as in real life.
+// A visitor in a separate process that sends requests at fixed times, whether or not earlier responses have arrived. So a
+// blocked server delays every request that is sent meanwhile, as in production.
 import http from 'node:http';
 import process from 'node:process';
 
@@ -90,7 +90,7 @@ function finish() {
 }
 
 /**
- * Returns a function from a share of the visits to the milliseconds that they took at most.
+ * Returns a function that maps a share of the visits to their maximum duration in milliseconds.
  *
  * @param {{ ms: number }[]} visits
  * @returns {(share: number) => number}

@@ -1,9 +1,9 @@
-// What the system knows of a process: the processor time it took, and its memory. Zero where there is no `/proc`.
+// Processor time and memory of a process, from the operating system. Zero without `/proc`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100;
 
-/** Processor time of a process and its children, in seconds. @param {number | undefined} pid @returns {number} */
+/** Returns the processor time of a process and its children, in seconds. @param {number | undefined} pid @returns {number} */
 export function cpuSeconds(pid) {
   return pid === undefined ? 0 : family(pid).reduce((sum, each) => sum + cpuOf(each), 0);
 }
@@ -15,7 +15,7 @@ function cpuOf(pid) {
 }
 
 /**
- * For how long the main thread of a process could have worked and had no processor, because of other programs.
+ * Returns how long the main thread of a process was runnable without a processor, because of other programs.
  *
  * @param {number} pid
  * @returns {number} milliseconds
@@ -24,7 +24,7 @@ export function starvedMs(pid) {
   return Number(readIfThere(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1e6;
 }
 
-/** Resident memory of a process and its children, in MiB. @param {number} pid @returns {number} */
+/** Returns the resident memory of a process and its children, in MiB. @param {number} pid @returns {number} */
 export function residentMiB(pid) {
   const kilobytes = family(pid).map((each) => {
     return Number(/VmRSS:\s+(\d+)/.exec(readIfThere(`/proc/${each}/status`))?.[1] ?? 0);
@@ -40,13 +40,13 @@ function family(pid) {
   ];
 }
 
-/** Fields after the name in parentheses, which may hold anything. @param {number} pid @returns {string[]} */
+/** Returns the fields after the name in parentheses, which may contain any characters. @param {number} pid @returns {string[]} */
 function statOf(pid) {
   const text = readIfThere(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** The text of a file; empty when there is none, as of children that have ended meanwhile. @param {string} file */
+/** Returns the text of a file; empty when it is missing, as for children that have ended meanwhile. @param {string} file */
 function readIfThere(file) {
   try {
     return readFileSync(file, 'utf8');
@@ -55,5 +55,5 @@ function readIfThere(file) {
   }
 }
 
-/** Whether the system tells. */
+/** Whether the system provides the figures. */
 export const hasProcessFigures = existsSync('/proc') && readdirSync('/proc').includes('self');

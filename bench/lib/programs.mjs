@@ -1,5 +1,5 @@
-// The programs that benchmarks compare, each in a process of its own: the server as a user starts it in production, and
-// a bare `node:http` server that answers the same bytes.
+// The programs that benchmarks compare, each in a separate process: the server as in production, and a bare `node:http` server
+// that sends the same bytes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, closeSync, readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const patienceMs = 300_000;
  */
 
 /**
- * Starts `coffer start` and waits for the first answer. Its log goes to a file in the folder, as it would in production.
+ * Starts `coffer start` and waits for the first response. It logs to a file in the folder, as in production.
  *
  * @param {string} folder
  * @param {Record<string, string>} environment
@@ -63,13 +63,13 @@ async function answers(url) {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    // It does not listen yet.
+    // The server does not listen yet.
     return false;
   }
 }
 
 /**
- * Starts the bare server, which reads each request and gives the answer.
+ * Starts the bare server, which reads each request and sends the given response.
  *
  * @param {Answer} answer
  * @returns {Promise<Program>}
@@ -79,7 +79,7 @@ export function startBare(answer) {
 }
 
 /**
- * Starts the server made by hand for one purpose; its log goes to a file in the folder.
+ * Starts the server written by hand for one purpose. It logs to a file in the folder.
  *
  * @param {string} folder
  * @param {import('./hand-made-server.mjs').HandMade} purpose
@@ -95,7 +95,7 @@ export async function startHandMade(folder, purpose) {
 }
 
 /**
- * Starts a server that reads on standard input what it is to do, and then tells its address.
+ * Starts a server that reads its task from standard input and then prints its address.
  *
  * @param {string} file
  * @param {object} task
@@ -114,7 +114,7 @@ async function startToldServer(file, task, log) {
 }
 
 /**
- * What the service takes of the processor in a process without sockets, in microseconds.
+ * Measures the processor time of the service in a process without sockets, in microseconds.
  *
  * @param {Record<string, string>} environment
  * @param {import('./in-process-service.mjs').Task} task
@@ -137,7 +137,7 @@ async function end(child, signal) {
   await ended;
 }
 
-/** A port that nobody listens on. @returns {Promise<number>} */
+/** Returns a free port. @returns {Promise<number>} */
 export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// The questions in the order in which they are asked; each is a file of this name in the folder above.
+// The questions in the order of a run. Each is a file of this name in the parent folder.
 
 /** @type {readonly string[]} */
 export const questions = [

@@ -1,4 +1,4 @@
-// A Redis server for the benchmarks that appends to its log with every second's flush, where the program is installed.
+// A Redis server for the benchmarks with an append-only file that is flushed every second, where the program is installed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';

@@ -25,7 +25,7 @@ export async function save(bench, rows, began) {
     `# Results
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)} in ${minutes} minutes: ${met} of ${judged} targets met.
-Rows of questions that were not asked this time are those of the run before.
+Rows of questions that this run did not measure are from earlier runs.
 
 ## Machine
 
@@ -34,18 +34,17 @@ ${(await describeMachine(bench)).map((line) => `- ${line}.`).join('\n')}
 ## How it was measured
 
 - The server runs as in production: \`NODE_ENV=production\`, a log line for each request into a file, Basic authentication,
-  permissions as they come from creating everything over HTTP. Data lies in a database of its own for each measurement.
-- The load comes from autocannon in a process of its own, ${connections} connections kept alive. What is compared takes turns:
+  and the permissions that creating all objects over HTTP gives. Each measurement has its own database.
+- autocannon generates the load in a separate process, with ${connections} connections kept alive. The compared programs take turns:
   ${rounds} rounds of ${seconds} s each unless a row says otherwise, after one round that is not counted. Figures are medians of the
-  rounds; the result is the median of the ratios of each round. One answer with another status than expected, one
-  broken connection or one timeout voids the run.
-- "Bare" is a \`node:http\` server in a process of its own that reads the request, parses the JSON of a body, and
-  answers the same status and the same bytes with \`Content-Type\` and \`Content-Length\`, beside what Node.js adds itself
-  (\`Date\`, \`Connection\`, \`Keep-Alive\`). For information, the remark tells the ratio to a bare server that sends all
-  the headers that Coffer sends.
-- "CPU µs" is the processor time that the server took for each request (for each record in batches), garbage collection
-  included, and after a plus that of PostgreSQL. Other programs on the machine disturb it less than they disturb rates.
-- "by hand", "driver" and "pgbench" are asked in the same run, on the same database server.
+  rounds. The result is the median of the ratios of each round. One unexpected status, one broken connection or one
+  timeout voids the run.
+- "Bare" is a \`node:http\` server in a separate process. It reads the request, parses the JSON of a body, and sends the same
+  status and the same bytes with \`Content-Type\` and \`Content-Length\`, in addition to the headers of Node.js (\`Date\`,
+  \`Connection\`, \`Keep-Alive\`). For information, the remark gives the ratio to a bare server that sends all headers of Coffer.
+- "CPU µs" is the processor time of the server for each request (for each record in batches), including garbage collection,
+  and after a plus that of PostgreSQL. Other programs on the machine disturb it less than rates.
+- "by hand", "driver" and "pgbench" are measured in the same run, on the same database server.
 
 ## Table
 
@@ -56,7 +55,8 @@ ${[heading, ...lines].join('\n')}
 }
 
 /**
- * The rows of this run, each in the place of the one that asked the same before, and the rest of those.
+ * Returns the rows of this run, each in the position of the earlier row for the same question and backend, and all other
+ * earlier rows.
  *
  * @param {readonly string[]} rows
  */
@@ -69,7 +69,7 @@ function withEarlier(rows) {
   return [...kept, ...rows.filter((row) => !known.has(keyOf(row)))];
 }
 
-/** Question and backend. @param {string} row */
+/** Returns question and backend of a row. @param {string} row */
 function keyOf(row) {
   return row.split(' | ').slice(0, 2).join(' | ');
 }

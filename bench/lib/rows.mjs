@@ -1,4 +1,4 @@
-// A row of the table of results, and how it is written.
+// Rows of the table of results, and their format.
 
 /**
  * @typedef {object} Target
@@ -9,7 +9,7 @@
  * @property {string} question
  * @property {string} backend
  * @property {string} ours what was measured, with unit
- * @property {string} [beside] what it is compared with
+ * @property {string} [comparedWith] what it is compared with
  * @property {number} [value] what the target is about
  * @property {string} [unit] of the value; a ratio unless given
  * @property {Target} [target]
@@ -22,7 +22,7 @@ const columns = [
   'question',
   'backend',
   'measured',
-  'beside',
+  'compared with',
   'result',
   'target',
   'met',
@@ -39,7 +39,7 @@ export function formatRow({
   question,
   backend,
   ours,
-  beside = '',
+  comparedWith = '',
   value,
   unit,
   target,
@@ -53,7 +53,7 @@ export function formatRow({
     question,
     backend,
     ours,
-    beside,
+    comparedWith,
     result,
     formatTarget(target, unit),
     verdict(value, target),
@@ -97,7 +97,7 @@ export function formatMs(milliseconds) {
   return milliseconds >= 100 ? milliseconds.toFixed(0) : milliseconds.toFixed(1);
 }
 
-/** Thousands apart. @param {number} value */
+/** Formats a count with separated thousands. @param {number} value */
 export function formatCount(value) {
   return Math.round(value).toLocaleString('en-US');
 }
@@ -106,12 +106,12 @@ export function formatCount(value) {
 export const formatRate = (perSecond) => `${formatCount(perSecond)}/s`;
 
 /**
- * Processor time for each request, that of the database beside it.
+ * Formats the processor time for each request, and that of the database.
  *
  * @param {{ cpuMicros: number, databaseMicros: number }} figures
- * @param {string} [beside] what it is compared with
+ * @param {string} [comparedWith] what it is compared with
  */
-export function formatCpu({ cpuMicros, databaseMicros }, beside) {
+export function formatCpu({ cpuMicros, databaseMicros }, comparedWith) {
   const database = databaseMicros > 0 ? ` + ${databaseMicros.toFixed(0)}` : '';
-  return `${cpuMicros.toFixed(0)}${database}${beside === undefined ? '' : ` (${beside})`}`;
+  return `${cpuMicros.toFixed(0)}${database}${comparedWith === undefined ? '' : ` (${comparedWith})`}`;
 }

@@ -1,4 +1,4 @@
-// What other clients notice while the server is busy with something.
+// Measures how long other clients wait while the server is under load.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,17 +8,17 @@ import { formatMs } from './rows.mjs';
 const probe = fileURLToPath(new URL('probe.mjs', import.meta.url));
 
 /**
- * The part of a row that says what others waited.
+ * Returns the part of a row with the waiting times of other clients.
  *
  * @param {import('./probe.mjs').Impression} quiet
  * @param {import('./probe.mjs').Impression} busy
- * @returns {Pick<import('./rows.mjs').Row, 'ours' | 'beside' | 'value' | 'unit' | 'target' | 'latency'>}
+ * @returns {Pick<import('./rows.mjs').Row, 'ours' | 'comparedWith' | 'value' | 'unit' | 'target' | 'latency'>}
  */
-export function besideQuiet(quiet, busy) {
+export function compareWithQuiet(quiet, busy) {
   const methods = Object.entries(busy.p99Of).map(([method, ms]) => `${method} ${formatMs(ms)}`);
   return {
     ours: `${formatMs(busy.p99)} ms (${methods.join(', ')}), longest ${formatMs(busy.max)} ms`,
-    beside: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
+    comparedWith: `quiet ${formatMs(quiet.p99)} ms, longest ${formatMs(quiet.max)} ms`,
     value: busy.p99,
     unit: 'ms',
     target: { atMost: 100 },
@@ -27,7 +27,7 @@ export function besideQuiet(quiet, busy) {
 }
 
 /**
- * Visits the server every few milliseconds, first while nothing else happens and then while the task runs.
+ * Sends a request every few milliseconds, first without load and then while the task runs.
  *
  * @template T
  * @param {import('./probe.mjs').Visit} visit

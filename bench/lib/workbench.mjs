@@ -1,4 +1,4 @@
-// What a run works with: programs, places and the load generator, all of which are gone when it is closed.
+// The resources of a run: programs, places and the load generator. Closing it removes all of them.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,18 +57,18 @@ export class Workbench {
     this.#generator = fork(generator);
   }
 
-  /** An empty folder that is gone after the run. @param {string} name */
+  /** Creates an empty folder that is removed after the run. @param {string} name */
   folder(name) {
     return mkdtempSync(path.join(this.#folder, `${name}-`));
   }
 
-  /** Of those given, the backends that are asked for and there. @param {...Backend} wanted @returns {Backend[]} */
+  /** Returns the given backends that are requested and available. @param {...Backend} wanted @returns {Backend[]} */
   among(...wanted) {
     return wanted.filter((backend) => this.backends.includes(backend) && this.places.has(backend));
   }
 
   /**
-   * A server in production mode with data of its own.
+   * Starts a server in production mode with separate data.
    *
    * @param {Backend} backend
    * @param {Plan} plan what it finds
@@ -80,14 +80,14 @@ export class Workbench {
   }
 
   /**
-   * A server on a place.
+   * Starts a server on a place.
    *
    * @param {Place} place
    * @param {{ settings?: Record<string, string>, nodeArgs?: string[], args?: string[], environment?: Record<string, string> }} [options]
    * @returns {Promise<Server>}
    */
   async serve(place, { settings = {}, nodeArgs = [], args = [], environment = {} } = {}) {
-    // A place in memory is filled by a plugin of its own.
+    // A plugin fills a place in memory.
     const includes = [place.settings, settings].flatMap((each) => ('includes' in each ? [each['includes']] : []));
     const plugins = includes.length > 0 ? { includes: includes.join(' ') } : {};
     const all = { ...place, settings: { ...place.settings, ...settings, ...plugins } };
@@ -111,7 +111,7 @@ export class Workbench {
   }
 
   /**
-   * A server made by hand, on a place of its own.
+   * Starts a server written by hand, on a separate place.
    *
    * @param {Place} place
    * @param {import('./hand-made-server.mjs').HandMade} purpose
@@ -143,7 +143,7 @@ export class Workbench {
   }
 
   /**
-   * Has the generator do a job.
+   * Runs a job in the load generator.
    *
    * @param {Program | Server} program that is loaded
    * @param {Omit<Job, 'url' | 'connections'> & { connections?: number }} job

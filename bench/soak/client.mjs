@@ -1,4 +1,4 @@
-// The clients of a soak: they ask at a bounded rate all together, look at every answer, and remember what was wrong.
+// The clients of a soak. Together they send requests at a bounded rate, check every response, and record the wrong ones.
 import http from 'node:http';
 import { createHistogram } from 'node:perf_hooks';
 import { user } from '../lib/data.mjs';
@@ -9,7 +9,7 @@ const mostComplaints = 20;
 
 /**
  * @typedef {object} Question
- * @property {string} [by] name of the user, nobody unless given
+ * @property {string} [by] name of the user; absent: anonymous
  * @property {string} [method] GET unless given
  * @property {string} path without version
  * @property {unknown} [data] sent as JSON
@@ -22,13 +22,13 @@ const mostComplaints = 20;
  * @typedef {{ status: number, headers: http.IncomingHttpHeaders, text: string }} Answer
  */
 
-/** An answer that was not expected; the client that got it begins anew. */
+/** An unexpected response. The client that received it starts its cycle again. */
 export class WrongAnswer extends Error {}
 
 export class Clients {
-  /** Status → how many. @type {Map<number, number>} */
+  /** Number of responses by status. @type {Map<number, number>} */
   statuses = new Map();
-  /** What was wrong, the first of each kind. @type {string[]} */
+  /** The first complaint of each kind. @type {string[]} */
   complaints = [];
   wrong = 0;
   answers = 0;
@@ -36,7 +36,7 @@ export class Clients {
   #url;
   #agent = new http.Agent({ keepAlive: true });
   #times = createHistogram();
-  /** Those who wait for their turn. @type {(() => void)[]} */
+  /** Clients that wait for their turn. @type {(() => void)[]} */
   #waiting = [];
   /** @type {NodeJS.Timeout} */
   #ticking;
@@ -51,14 +51,14 @@ export class Clients {
     let due = 0;
     this.#ticking = setInterval(() => {
       const now = performance.now();
-      // What nobody was there to ask for is not made up for.
+      // Requests that were missed while all clients were busy are not sent later.
       due = Math.min(due + ((now - last) / 1000) * rate, Math.max(1, rate / 10));
       last = now;
       for (; due >= 1 && this.#waiting.length > 0; due--) this.#waiting.shift()?.();
     }, tickMs);
   }
 
-  /** The p99 of the answers since it was asked for last. @returns {number} milliseconds */
+  /** Returns the p99 of response times since the last call. @returns {number} milliseconds */
   takeP99() {
     const p99 = this.#times.count === 0 ? 0 : this.#times.percentile(99) / 1000;
     this.#times.reset();
@@ -66,7 +66,7 @@ export class Clients {
   }
 
   /**
-   * Asks when it is time to.
+   * Sends a request when the rate permits it.
    *
    * @param {Question} question
    * @returns {Promise<Answer>}
@@ -95,7 +95,7 @@ export class Clients {
     return answer;
   }
 
-  /** Remembers that something is not as it should be. @param {string} what @returns {WrongAnswer} */
+  /** Records a complaint. @param {string} what @returns {WrongAnswer} */
   complain(what) {
     this.wrong++;
     if (this.complaints.length < mostComplaints) this.complaints.push(what);

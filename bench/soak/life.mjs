@@ -1,5 +1,5 @@
-// What one client of a soak does, again and again: it makes a collection, fills, reads, follows, shares and empties it, and
-// deletes it. What it makes has the same names each time, so that what is stored stays as large as it is.
+// The cycle of one client of a soak. It creates a collection, fills, reads, follows, shares, empties and deletes it. Names are
+// the same in each cycle, so the size of the stored data stays constant.
 import { attributes, bucket, recordId, records, user } from '../lib/data.mjs';
 
 /**
@@ -10,19 +10,19 @@ import { attributes, bucket, recordId, records, user } from '../lib/data.mjs';
  */
 
 const entries = 10;
-/** Enough users that everything that is remembered of users is used up. */
+/** Enough users to fill every cache of user data. */
 const visitors = 5000;
 /** Records in the collection of a client, those of its batch included. */
 const own = 18;
 
-/** Lets clients make their collections. @param {Clients} clients */
+/** Permits clients to create their collections. @param {Clients} clients */
 export async function prepare(clients) {
   const permissions = { 'collection:create': ['system.Authenticated'], 'group:create': ['system.Authenticated'] };
   await clients.ask({ by: 'owner', method: 'PATCH', path: bucket, data: { permissions } });
 }
 
 /**
- * One life of a client.
+ * Runs one cycle of a client.
  *
  * @param {Clients} clients
  * @param {World} world
@@ -118,7 +118,7 @@ export async function live(clients, world, lane, life) {
     const { text } = await ask({ method: 'POST', path, bytes, headers: type });
     const file = await ask({ path: JSON.parse(text).location.replace('/v1', '') });
     require(file.text === content, 'a file is not what was uploaded');
-    // That of every second goes with its record.
+    // Every second upload deletes its file here. The other files are deleted with their record.
     if (life % 8 === 0) await ask({ method: 'DELETE', path, expected: [204] });
   }
 
@@ -134,13 +134,13 @@ export async function live(clients, world, lane, life) {
     for (let n = 0; n < 4; n++) await ask({ method: 'DELETE', path: `${list}/r${n}` });
     await ask({ method: 'DELETE', path: `${list}?_limit=5` });
     await ask({ method: 'DELETE', path: group });
-    // With the records that are left.
+    // Also deletes the remaining records.
     await ask({ method: 'DELETE', path: collection });
     await ask({ path: collection, expected: [403, 404] });
   }
 }
 
-/** Removes what a life that went wrong has left. @param {Clients} clients @param {number} lane */
+/** Removes the data of a failed cycle. @param {Clients} clients @param {number} lane */
 export async function clear(clients, lane) {
   const expected = [200, 403, 404];
   for (const path of [`${bucket}/groups/soak${lane}`, `${bucket}/collections/soak${lane}`])

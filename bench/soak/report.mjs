@@ -1,15 +1,15 @@
-// The verdicts on all series of a soak, and the table that they are printed as.
+// The verdicts on all series of a soak, and their table.
 import { median } from '../lib/contest.mjs';
 import { series } from './samples.mjs';
 import { judge } from './steadiness.mjs';
 
 /** @typedef {import('./steadiness.mjs').Verdict & { name: string, isJudged: boolean }} NamedVerdict */
 
-/** Percent of the time for which a server that waits for a processor cannot be blamed for what takes long. */
+/** Percentage of time without a processor from which slow responses are not judged. */
 const mostStarved = 5;
 
 /**
- * One for each series that the samples have. Times are not judged where other programs took the processors away.
+ * Returns one verdict for each series of the samples. Times are not judged where other programs occupied the processors.
  *
  * @param {readonly import('./samples.mjs').Sample[]} samples
  * @returns {NamedVerdict[]}

@@ -1,5 +1,5 @@
-// Soaks servers: mixed load at a bounded rate for as long as it is told, every answer checked, and samples of everything
-// that could grow. What has grown, and any answer that was not expected, make it fail. `npm run soak -- --help` tells more.
+// Soaks servers: mixed load at a bounded rate for a given time. Checks every response, and samples everything that could grow.
+// Fails on growth and on any unexpected response. See `npm run soak -- --help`.
 import { appendFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -27,16 +27,16 @@ import { countFiles, Sampler } from './samples.mjs';
 
 const usage = `Usage: npm run soak [-- OPTION …]
 
-Loads a server on each backend, all at the same time, and tells what has grown. Everything that is created is deleted
-again, so what grows is a leak. Fails when something grows, or when an answer is not the one that was expected.
+Loads a server on each backend, all in parallel, and reports growth. Everything that is created is deleted
+again, so growth is a leak. Fails on growth and on unexpected responses.
 
 Options
-  --minutes N       5 unless set
-  --backend NAMES   separated by commas, sqlite,postgresql unless set; memory and redis are known, too
-  --rate R          requests a second to each, 300 unless set
-  --clients N       at the same time, 24 unless set
-  --every SECONDS   between samples, 10 unless set, and less for short runs
-  --samples FILE    where each sample is appended as a line of JSON
+  --minutes N       duration in minutes (5)
+  --backend NAMES   memory, sqlite, postgresql, redis, separated by commas (sqlite,postgresql)
+  --rate R          requests a second to each server (300)
+  --clients N       simultaneous clients (24)
+  --every SECONDS   seconds between samples (10, less for short runs)
+  --samples FILE    file to which each sample is appended as a line of JSON
   --help            show this text`;
 
 const { values } = parseArgs({
@@ -116,7 +116,7 @@ async function soak(bench, backend, plan) {
   const over = performance.now() + plan.seconds * 1000;
   const lanes = Array.from({ length: plan.clients }, (_, lane) => liveUntil(clients, plan, lane, over));
   const [samples] = await Promise.all([takeSamples(sampler, backend, plan, places.monitor, over), ...lanes]);
-  // Deleted files are gone soon after the answer.
+  // Deleted files are removed soon after the response.
   for (let n = 0; n < 100 && countFiles(places.attachments) > 0; n++) await wait(50);
   const files = countFiles(places.attachments);
   if (files > 0) clients.complain(`${files} attached files are left`);

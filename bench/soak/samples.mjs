@@ -1,4 +1,4 @@
-// What is looked at while a server is soaked, and how much of it may grow.
+// The series that are sampled during a soak, and their permitted growth.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { Client } from 'pg';
 import { cpuSeconds, starvedMs } from '../lib/process-figures.mjs';
@@ -18,18 +18,18 @@ import { cpuSeconds, starvedMs } from '../lib/process-figures.mjs';
 /** By key. @type {Readonly<Record<string, Series>>} */
 export const series = {
   residentMiB: { name: 'resident memory, MiB', allowance: { amount: 16, share: 0.1 } },
-  heapMiB: { name: 'heap after collection, MiB', allowance: { amount: 2, share: 0.05 } },
+  heapMiB: { name: 'heap after garbage collection, MiB', allowance: { amount: 2, share: 0.05 } },
   descriptors: { name: 'open descriptors', allowance: { amount: 8, share: 0.1 } },
   resources: { name: 'sockets, timers and requests in the process', allowance: { amount: 16, share: 0.1 } },
   threads: { name: 'threads', allowance: { amount: 2, share: 0 } },
-  // The file keeps the length that it once needed, up to `journal_size_limit`.
+  // The file keeps its maximum length, up to `journal_size_limit`.
   walMiB: { name: 'write-ahead log of SQLite, MiB', allowance: { amount: 64, share: 0 } },
   dataMiB: { name: 'database, MiB', allowance: { amount: 4, share: 0.1 } },
   connections: { name: 'connections of PostgreSQL', allowance: { amount: 2, share: 0 } },
   files: { name: 'attached files', allowance: { amount: 8, share: 0.2 } },
   loopP99: { name: 'p99 of the delay of the event loop, ms', allowance: { amount: 5, share: 0.5 }, isTime: true },
-  answerP99: { name: 'p99 of answers, ms', allowance: { amount: 20, share: 0.5 }, isTime: true },
-  cpuMicros: { name: 'processor time of an answer, µs', allowance: { amount: 0, share: 0.15 } },
+  answerP99: { name: 'p99 of response times, ms', allowance: { amount: 20, share: 0.5 }, isTime: true },
+  cpuMicros: { name: 'processor time of a response, µs', allowance: { amount: 0, share: 0.15 } },
   starved: { name: 'time that the server waited for a processor, %', allowance: { amount: 5, share: 0 }, isTime: true },
 };
 
@@ -69,7 +69,7 @@ export class Sampler {
     await this.#database?.end();
   }
 
-  /** What it looks like now, and since the last time. @returns {Promise<Sample>} */
+  /** Takes a sample: current values, and changes since the last sample. @returns {Promise<Sample>} */
   async take() {
     const { pid, place } = this.#server;
     /** @type {import('../lib/monitor.mjs').Health} */
@@ -117,7 +117,7 @@ function countIn(folder) {
   return readdirSync(folder).length;
 }
 
-/** Files in a folder and below it. @param {string} folder @returns {number} */
+/** Counts the files in a folder and its subfolders. @param {string} folder @returns {number} */
 export function countFiles(folder) {
   if (!existsSync(folder)) return 0;
   return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;

@@ -1,5 +1,5 @@
-// Whether a series of samples stays where it is: what a soak is judged by. The first quarter is for caches to fill and pools
-// to open; then the last quarter has to be where the second one was.
+// Decides whether a series of samples is constant, which is the criterion of a soak. Caches and pools fill in the first
+// quarter. The last quarter must equal the second.
 import { median } from '../lib/contest.mjs';
 
 /**
@@ -18,7 +18,7 @@ import { median } from '../lib/contest.mjs';
  * @property {boolean} isFlat
  */
 
-/** So many samples make four quarters whose medians mean something. */
+/** Minimum number of samples for four quarters with meaningful medians. */
 export const fewestPoints = 12;
 
 /**
@@ -47,7 +47,7 @@ export function judge(points, { amount, share }) {
 }
 
 /**
- * The slope of Theil and Sen: the median of the slopes between all pairs, which a few wild samples do not move.
+ * Returns the Theil–Sen slope: the median of the slopes between all pairs, which a few outliers do not affect.
  *
  * @param {readonly Point[]} points
  * @returns {number} units a second

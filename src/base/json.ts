@@ -2,7 +2,7 @@
 // digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
 
 import { describeMalformed, describeMalformedString, type Expectation } from './json-place.ts';
-import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
+import { endOfString, hasExactNumber, isDigit, mostDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text would change on the way through a double: `1.0`, `12345678901234567890`. */
@@ -358,7 +358,7 @@ export class JsonReader {
     const token = this.#text.slice(start, this.#at);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
-    return String(double) === token ? double : new ExactNumber(token);
+    return token.length <= mostDoubleChars && String(double) === token ? double : new ExactNumber(token);
   }
 
   #readDigits(): void {

@@ -1,5 +1,5 @@
 // How comparisons of two stores are printed: a table with a row for each kind, or a line for each list.
-import type { Compared } from '../app/copy/verify.ts';
+import type { Compared } from '../transfer/copy/verify.ts';
 
 const columns = ['lists', 'objects', 'tombstones', 'digest of the source', 'digest of the target'] as const;
 const digestLength = 20;

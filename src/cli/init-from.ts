@@ -1,11 +1,12 @@
 // `coffer init --from`: a configuration file written anew from an old one, such as that of a Kinto.
 import { extname } from 'node:path';
 import process from 'node:process';
+import { builtInBackends } from '../backends/built-in-backends.ts';
 import { coreFamilies } from '../settings/families.ts';
-import { examineSettings } from '../settings/load.ts';
+import { examineSettings } from '../backends/load-settings.ts';
 import { describeProblem } from '../settings/problems.ts';
 import { rewriteConfigFile } from '../settings/rewrite.ts';
-import { coreSettings } from '../settings/table.ts';
+import { coreSettingsFor, tablesOfBackends } from '../settings/table.ts';
 import { writeNewFile } from './new-file.ts';
 import { complain, say } from './terminal.ts';
 
@@ -16,12 +17,12 @@ import { complain, say } from './terminal.ts';
  * @throws Exit when the file cannot be written, or when lines of the old one could not be understood
  */
 export async function initFrom(source: string, target: string | undefined): Promise<void> {
-  const { findVocabulary } = await import('../app/vocabulary.ts');
+  const { findVocabulary } = await import('../app/plugins.ts');
   const { settings } = examineSettings({ configFile: source, environment: {}, purpose: 'other' });
   const { tables, families } = await findVocabulary(settings);
   const { text, problems } = rewriteConfigFile(source, {
     format: target !== undefined && extname(target).toLowerCase() === '.toml' ? 'toml' : 'ini',
-    tables: [coreSettings, ...tables],
+    tables: [coreSettingsFor(builtInBackends), ...tablesOfBackends(builtInBackends), ...tables],
     families: [...coreFamilies, ...families],
   });
   for (const problem of problems) complain(describeProblem(problem));

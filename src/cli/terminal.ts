@@ -23,7 +23,7 @@ export function isInteractive(): boolean {
  *
  * @throws Exit when the input ends
  */
-export async function ask<const T extends string>(question: string, words: readonly [T, ...T[]]): Promise<T> {
+export async function ask(question: string, words: readonly string[]): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const ended = new Promise<never>((_, reject) => {
     terminal.once('close', () => {

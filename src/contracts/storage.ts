@@ -1,82 +1,70 @@
-// Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
-// in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+// The storage contract: objects, tombstones and the state of lists. Equal inputs give equal results on every backend. The
+// suite in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+import type { ListState } from '../core/lists/list-state.ts';
+import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { JoinedEntries } from '../core/objects/joined.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';
 
 export interface Page {
-  /** Clock of the list in the same snapshot as the entries; `undefined` when it was never read nor written. */
+  /** Clock of the list in the snapshot of the entries; `undefined` when the list was never read nor written. */
   readonly timestamp: number | undefined;
   /**
-   * The horizon of the list in that snapshot: the highest timestamp of a deletion that no tombstone tells of, be it that the
-   * tombstone was forgotten or that there never was one. 0 when every deletion can still be told.
+   * Horizon of the list in that snapshot: the highest timestamp of a deletion without a tombstone, because it was purged or
+   * never stored. 0 when every deletion still has its tombstone.
    */
   readonly horizon: number;
-  /** At most `limit` entries in the order asked for. */
+  /** At most `limit` entries in the order of the query. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
 
-/** A page as clients see it. */
+/** A page as the text that clients receive. */
 export interface PageText extends Omit<Page, 'entries'>, JoinedEntries {}
 
-/** A list and one of its objects, read under the right to the list's next timestamp. */
+/** A list and one of its objects, read under the lock of the list. */
 export interface LockedState {
   readonly timestamp: number | undefined;
-  /** The live object, when there is one. */
+  /** The live object; `undefined` when absent. */
   readonly object: StoredObject | undefined;
-  /** What its deletion left, when it was deleted. */
+  /** The tombstone; `undefined` when the object was not deleted. */
   readonly tombstone: Tombstone | undefined;
 }
 
-/** What a list is given, but for the timestamp. */
+/** A new object, before it gets its timestamp. */
 export interface NewObject {
   readonly id: string;
   /** Compact JSON of the attributes, without `id` and `last_modified`. */
   readonly text: string;
 }
 
-/** Which tombstones are forgotten; see `purgeDeleted`. */
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
-
-/** How much there is of a kind, over all its lists. */
+/** Numbers of objects and tombstones of a kind, over all its lists. */
 export interface KindCount {
   readonly objects: number;
   readonly tombstones: number;
 }
 
-/** A list as a whole: its clock and how much it holds. */
-export interface ListState extends ListKey {
+/** A list that has a clock, without its contents. */
+export interface ListSummary extends ListKey, Omit<ListState, 'clock'> {
+  /** The clock. */
   readonly timestamp: number;
-  /** See `Page.horizon`. */
-  readonly horizon: number;
-  /** How many live objects. */
-  readonly live: number;
-  /** How many tombstones. */
-  readonly dead: number;
 }
 
-/** A part of a list as it shall be, whatever the time is. */
+/** A part of a list as it is in another store. */
 export interface Restoration {
-  /** The clock moves on to this, or to the highest timestamp of the entries, but never back. */
+  /** The clock moves on to this timestamp, or to the highest one of the entries, never back. */
   readonly clock: number;
-  /** Live objects and tombstones, stored exactly as they are; every id and every timestamp once at most. */
+  /** Live objects and tombstones, stored exactly as they are. Every id and every timestamp occurs at most once. */
   readonly entries: readonly StoredEntry[];
-  /** The horizon of the list moves on to this, but never back. Default: it stays. */
+  /** The horizon moves on to this timestamp, never back. Default: it stays. */
   readonly horizon?: number | undefined;
-  /** Ids of which neither object nor tombstone stays; none of those in `entries`. Default: none. */
+  /** Ids whose object or tombstone is removed; none of those in `entries`. Default: none. */
   readonly gone?: readonly string[];
   /**
-   * Whether the list has none of the ids, as when it is being filled, so that nobody looks; should one be there all the
-   * same, the unit of work may fail with TransactionConflict, and is run again without saying so. Default: no.
+   * Whether the list has none of the ids, as when it is being filled, so that the backend need not look. When it has one all
+   * the same, the unit of work may fail with TransactionConflict, and is retried without this. Default: no.
    */
   readonly isFresh?: boolean;
 }
@@ -86,81 +74,109 @@ export interface Deletion {
   readonly tombstone: Tombstone;
 }
 
+/** One page of deletions. */
+export interface DeletedPage {
+  readonly deletions: readonly Deletion[];
+  /** Whether more objects are selected. */
+  readonly more: boolean;
+}
+
+export interface CreateOptions {
+  /**
+   * Whether the id is new and random, so that the backend need not look for an object or tombstone that has it. When one has,
+   * the unit of work may fail with TransactionConflict, and is retried with another id. Default: no.
+   */
+  readonly isFresh?: boolean;
+}
+
+export interface DeleteOptions {
+  /** Timestamp of the tombstone, by the rules of `StorageWriter`. Default: a new one. */
+  readonly lastModified?: number | undefined;
+  /**
+   * Whether a tombstone is stored. Without one the clock moves all the same, and the horizon moves to the timestamp that the
+   * tombstone would have. Default: yes.
+   */
+  readonly keepTombstone?: boolean;
+}
+
 export interface StorageReader {
-  /** The live object, or `undefined`; tombstones are not found. */
+  /** Returns the live object; `undefined` when absent or deleted. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
 
-  /** One page of a list, entries and clock from one snapshot. Memory used is bounded by the page. */
+  /** Returns one page of a list, with entries and clock from one snapshot. Uses memory for the page only. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;
 
   /**
-   * The same page with its entries joined to one text, which a backend may find ready, or the database may make. It ends early
-   * where that would be too long for one answer.
+   * Returns the page of `listAll` with its entries joined to one text, which a backend may have cached, or the database may
+   * join. The page ends early where the text would be too long for one answer.
    */
   listText(list: ListKey, query: PageQuery): Promise<PageText>;
 
-  /** How many entries are selected. Without filters and ids the answer takes the same time at any size. */
+  /** Returns the number of selected entries; in constant time without filters and ids. */
   countAll(list: ListKey, selection: Selection): Promise<number>;
 
   /**
-   * How many live objects and tombstones there are of each kind; one of which there is neither may be absent. The answer
-   * takes the same time at any size of the lists.
+   * Returns the numbers of live objects and tombstones of each kind. A kind that has neither may be absent. The time taken
+   * does not depend on the sizes of the lists.
    */
   countKinds(): Promise<ReadonlyMap<string, KindCount>>;
 
-  /** The clock of the list: its highest timestamp ever given, or `undefined` when never read nor written. */
+  /** Returns the clock of the list; `undefined` when it was never read nor written. */
   resourceTimestamp(list: ListKey): Promise<number | undefined>;
 
-  /** The clock of every list of a kind that has one: parent → timestamp. */
+  /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
 
-  /** The parents of all lists of a kind that hold live objects, in no particular order. */
+  /** Returns the parents of all lists of a kind that hold live objects, in no particular order. */
   listParents(kind: string): Promise<readonly string[]>;
 
   /**
-   * One page of all lists that have a clock, of all kinds, those without contents too. In the order of their parents,
-   * then of their kinds, both by code point: a parent comes before what lies below it.
+   * Returns one page of all lists that have a clock, of all kinds, including empty ones. They are ordered by parent, then by
+   * kind, both by code point, so a parent comes before the lists below it.
    *
-   * @param after continue after this list, which need not be there any more; `undefined`: from the first
-   * @param limit lists wanted, at least 1; fewer come when there are no more
+   * @param after list after which the page begins, which need not exist any more; `undefined`: the page begins with the first
+   * @param limit maximum number of lists, at least 1; fewer are returned only when no more exist
    */
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]>;
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]>;
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
- * made, also when nobody waits for one before making the next; those to many objects at once (`deleteAll` and what follows it)
- * are to be waited for. A read sees all writes that were made before it; whoever wants none of those that are made after it
- * waits for its answer.
+ * Writes inside one transaction. Reads see the transaction's own writes.
  *
- * Timestamps: with R the clock of the list and `now` the time, a write without a given timestamp, or with one equal
- * to R, gets max(now, R + 1), which becomes the clock; a given timestamp above R becomes the clock too; one below R
- * is used as it is and leaves the clock alone. No two entries of a list, tombstones included, share a timestamp.
- * The right to the next timestamp of a list is held from the first locking call until the transaction ends, so
- * timestamps become visible in their own order.
+ * Writes take effect in the order of the calls, even when the caller does not await one before the next. The caller awaits
+ * writes to many objects (`deleteAll` and the methods below it). A read sees all writes called before it. To keep later
+ * writes out, the caller awaits the read first.
+ *
+ * Timestamps: R is the clock of the list and `now` the time. A write without a given timestamp, or with one equal to R, gets
+ * max(now, R + 1), which becomes the clock. A given timestamp above R becomes the clock too. One below R is used as it is
+ * and leaves the clock alone. No two entries of a list, tombstones included, share a timestamp. A transaction keeps the lock
+ * of a list from its first locking call until it ends, so timestamps become visible in their own order.
+ *
+ * The last timestamp is `Number.MAX_SAFE_INTEGER`. A write that needs a later one throws IntegrityError and changes nothing;
+ * so does a write to several objects that needs more timestamps than the list has left. The unit of work may go on.
+ *
+ * `core/lists/list-state.ts` computes all of this: timestamps, clocks, horizons and counts.
  */
 export interface StorageWriter extends StorageReader {
-  /** Takes the right to the list's next timestamp and reads the object (when an id is given) under it. */
+  /** Locks the list, and reads the object under the lock when an id is given. */
   lock(list: ListKey, id?: string): Promise<LockedState>;
 
   /**
-   * Reads the live object, or `undefined`, and keeps it, and everything it lies in, from being deleted until the
-   * transaction ends. Others may change it and hold it as well. So what is written below an object never outlives it.
+   * Reads the live object, or `undefined`, and keeps the object and its parents from being deleted until the transaction
+   * ends. Other transactions may change it and lock it in the same way. So nothing written below an object outlives it.
    *
-   * @param below a list at or below the URI of the object that the unit is going to write to; a backend whose deletions
-   *   take such lists first may lock it instead of the object
+   * @param below a list at or below the URI of the object that the unit is going to write to. A backend whose deletions lock
+   *   such lists first may lock it instead of the object
    */
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
-  /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
+  /** Returns the clock of the list. Creates it as `now`, and stores it, when the list has none. */
   touch(list: ListKey): Promise<number>;
 
   /**
    * Stores a new object and removes the tombstone of that id.
    *
    * @param text compact JSON of the attributes, without `id` and `last_modified`
-   * @param options.isFresh the id was drawn just now from so many that nobody has to look whether it is taken, by an object
-   * or a tombstone; should it be, the unit of work may fail with TransactionConflict, and is run again with another one
    * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
    */
   create(
@@ -168,19 +184,19 @@ export interface StorageWriter extends StorageReader {
     id: string,
     text: string,
     lastModified?: number,
-    options?: { readonly isFresh?: boolean },
+    options?: CreateOptions,
   ): Promise<StoredObject>;
 
   /**
-   * Stores several new objects at once, each with a new timestamp of its own, ascending in the order given.
+   * Stores several new objects at once. Their new timestamps ascend in the order given.
    *
-   * @param objects under ids drawn just now, from so many that nobody looks whether an object or a tombstone has one; should
-   * that be so, the unit of work may fail
+   * @param objects objects with new random ids: the backend does not look for objects or tombstones that have them. When one
+   *   has, the unit of work may fail
    */
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]>;
 
   /**
-   * Replaces all attributes; creates when absent, removing the tombstone.
+   * Replaces all attributes. Creates the object, and removes its tombstone, when it is absent.
    *
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
@@ -189,64 +205,54 @@ export interface StorageWriter extends StorageReader {
   /**
    * Replaces the live object by a tombstone.
    *
-   * @param options.lastModified timestamp of the tombstone, by the rules above
-   * @param options.keepTombstone `false`: nothing is kept, but the clock moves all the same, and the horizon to the
-   *   timestamp that the tombstone would have; default `true`
-   * @returns `undefined` when there is no live object
+   * @returns `undefined` when no live object has the id
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
-  delete(
-    list: ListKey,
-    id: string,
-    options?: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
-  ): Promise<Deletion | undefined>;
+  delete(list: ListKey, id: string, options?: DeleteOptions): Promise<Deletion | undefined>;
 
   /**
-   * Deletes one page of live objects; each gets its own new timestamp, ascending in the order of selection.
-   * `includeDeleted` of the query is ignored: tombstones are never deleted again.
+   * Deletes one page of live objects. Their new timestamps ascend in the order of the page. `includeDeleted` of the query is
+   * ignored: tombstones are never deleted again.
    */
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage>;
 
   /**
-   * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, without leaving
-   * tombstones, and nothing of a similarly named neighbour. Clocks stay; a list that lost live objects moves on to
-   * max(now, R + 1). The horizon of a list that lost anything is its clock then.
+   * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, and leaves no tombstones.
+   * Neighbours with a similar name stay. Clocks stay, except that the clock of a list that lost live objects becomes
+   * max(now, R + 1), or the last timestamp when none is left. The horizon of a list that lost anything becomes its clock.
    */
   deleteChildren(uri: string): Promise<void>;
 
   /**
-   * Forgets tombstones, never live objects or clocks. The horizon of a list moves to the latest one it loses.
+   * Deletes tombstones, never live objects or clocks. The horizon of a list moves on to the latest tombstone that it loses.
    *
-   * @param options.kind only of this kind; default all
-   * @param options.parent only of this list's parent (exact); default all
-   * @param options.before only those with a timestamp below this one
-   * @param options.maxRetained keep the newest so many of each list; excludes `before`
-   * @param options.limit forget so many at most, the oldest of a list first; default all
-   * @returns how many were forgotten
+   * @param options.kind only tombstones of this kind; default all
+   * @param options.parent only tombstones of lists with exactly this parent; default all
+   * @param options.before only tombstones with a timestamp below this one
+   * @param options.maxRetained number of tombstones that each list keeps, the newest; excludes `before`
+   * @param options.limit maximum number of tombstones to delete, the oldest of a list first; default all
+   * @returns the number of deleted tombstones
    */
   purgeDeleted(options?: PurgeOptions): Promise<number>;
 
-  /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones, and the horizon stays. */
+  /** Keeps the newest `maxObjects` of the selected live objects. The others leave no tombstones, and the horizon stays. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
 
   /**
-   * Makes part of a list what it was elsewhere: for copies, never for requests. Each entry takes the place of the object
-   * or tombstone of its id and keeps its own timestamp, even one equal to the clock. Whatever else in the list has one of
-   * these timestamps goes without a trace, so that the list still has each of them once. The list is created when absent.
+   * Makes a part of a list what it is in another store: for copies, never for requests. Each entry replaces the object or
+   * tombstone of its id and keeps its own timestamp, even one equal to the clock. Other entries that have one of these
+   * timestamps are removed and leave no tombstones. The list is created when absent.
    */
   restore(list: ListKey, restoration: Restoration): Promise<void>;
 
-  /** Deletes all objects, tombstones and clocks; the schema stays. */
+  /** Deletes all objects, tombstones and clocks. The schema stays. */
   flush(): Promise<void>;
 }
 
 export interface StorageBackend {
   readonly database: Database;
-  /** Reads of committed state, outside any unit of work. */
+  /** Reads committed state, outside any unit of work. */
   readonly reader: StorageReader;
-  /** Reads and writes inside a transaction of `database`. */
+  /** Returns reads and writes inside a transaction of `database`. */
   writer(transaction: Transaction): StorageWriter;
 }

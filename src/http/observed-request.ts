@@ -129,7 +129,12 @@ export class AnsweredOuterRequest extends AnsweredRequest implements RequestObse
 
 function sizeOf(body: ResponseBody): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.byteLength : 0;
+  if (body instanceof Uint8Array) return body.byteLength;
+  return Array.isArray(body) ? sizeOfPieces(body) : 0;
+}
+
+function sizeOfPieces(pieces: readonly string[]): number {
+  return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 }
 
 /** The absolute form of a target may name a user and a password. */

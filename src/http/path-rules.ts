@@ -4,7 +4,7 @@ import type { Issue } from '../core/errors.ts';
 import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { PathParameters } from '../engine/context.ts';
 import type { Endpoint, ParameterRule } from '../engine/endpoint.ts';
-import { refusedId } from '../engine/refused-id.ts';
+import { refusedId } from '../engine/scope.ts';
 
 /** The id rule of a kind, by the name of its id in paths: `bucket_id`. */
 export type IdRules = ReadonlyMap<string, IdRule>;

@@ -2,6 +2,7 @@
 // for them.
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
+import { pause } from '../base/steps.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
 import { BodyValues } from './body-values.ts';
@@ -11,6 +12,9 @@ export interface BodyLimits {
   readonly json: JsonLimits;
   readonly bodyLimitBytes: number;
 }
+
+/** Bodies from this size on are decoded in a turn of the event loop of their own. */
+const bytesOfTurn = 1_000_000;
 
 /** Their bodies mean nothing, so nobody waits for them. */
 const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
@@ -99,5 +103,8 @@ async function readLarge(
     throw new ServiceError('badRequest', { cause: failure ?? error });
   }
   if (isReserved) await account.admitBody(bodyWeight(received, values.count));
-  return RequestBody.ofBytes(Buffer.concat(chunks.splice(0)), json);
+  const bytes = Buffer.concat(chunks.splice(0));
+  // To copy and to decode a large body takes some milliseconds each: others are served in between.
+  if (bytes.length > bytesOfTurn) await pause('normal');
+  return RequestBody.ofBytes(bytes, json);
 }

@@ -5,7 +5,8 @@ import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { Note } from './observed-request.ts';
@@ -46,16 +47,16 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
 
 async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
-  const races = new Retry();
+  const retry = new Retry();
   const admission = options.rateLimits?.begin();
   for (;;) {
-    const { contended, isFirst } = races;
+    const { contended, isFirst } = retry;
     // What has failed together with others is done by itself from the second attempt on.
     const identities = new Identities(options);
-    const unit = new UnitOfWork(stores, logger, {
+    const unit = new DatabaseUnit(stores, logger, {
       contended,
       subscribers,
-      mayWriteConditionally: isFirst,
+      allowsSharing: isFirst,
       user: identities,
     });
     const note = observer === undefined ? undefined : new Note(observer);
@@ -75,13 +76,13 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
         admission?.rewind();
         continue;
       }
-      const { attempt } = races;
-      if (!races.isLost(error)) {
+      const { attempt } = retry;
+      if (!retry.allows(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
       admission?.rewind();
-      await races.pause();
+      await retry.backOff();
     }
   }
 }
@@ -103,7 +104,7 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
  * @returns the response, which subscribers may have changed
  * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
  */
-async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
+async function fireEvents(unit: DatabaseUnit, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
   if (unit.isRollbackOnly || response.status >= 500) return response;
   const scope = { unit, response };
   await unit.events.fire(scope);

@@ -51,6 +51,11 @@ export function setting<T>(reader: Reader<T>, sentence: string, options: Setting
   };
 }
 
+/** Returns the table with all of its rows below one heading of the reference. */
+export function inSection<T extends SettingsTable>(section: string, table: T): T {
+  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, { ...row, section }])) as T;
+}
+
 /** The value of a setting as it would be written in a file; empty when there is none. */
 export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '';

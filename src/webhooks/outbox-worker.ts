@@ -5,8 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
-import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { runInUnit } from '../engine/retry.ts';
+import type { Stores, UnitOfWork } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
 import {
   moveToDeadLetters,
@@ -146,22 +146,9 @@ export class OutboxWorker {
   }
 
   /** Runs work in a transaction, and retries it after a conflict. */
-  async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
+  #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const retry = new Retry();
-    for (;;) {
-      const unit = new UnitOfWork(stores, logger, { contended: retry.contended });
-      try {
-        const { storage } = await unit.writer();
-        const result = await work(storage, unit);
-        await unit.end(true);
-        return result;
-      } catch (error) {
-        await unit.abandon();
-        if (!retry.isLost(error)) throw error;
-        await retry.pause();
-      }
-    }
+    return runInUnit(stores, logger, async (unit) => work((await unit.writer()).storage, unit));
   }
 }
 

@@ -1,4 +1,4 @@
-// The web console in a real browser, as somebody uses it (docs/guides/admin.md).
+// The web console in a real browser, as users use it (docs/guides/admin.md).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -63,7 +63,7 @@ describe('The console in a browser', () => {
 
   it('signs in, and makes a bucket, a collection and a record.', async () => {
     await visitor.signIn('alice');
-    await text('There are no buckets yet that you may see. Create one above.').waitFor();
+    await text('No buckets are visible to you yet. Create one above.').waitFor();
     for (const [kind, id] of [
       ['bucket', 'kitchen'],
       ['collection', 'recipes'],
@@ -82,10 +82,10 @@ describe('The console in a browser', () => {
     await page.getByLabel('Id', { exact: true }).fill('bread');
     await editor().fill('{}');
     await press('Create record');
-    await page.getByRole('alert').getByText('There is a record with this id already.').waitFor();
+    await page.getByRole('alert').getByText('A record with this id already exists.').waitFor();
   });
 
-  it('keeps the session in the tab, until somebody signs out.', async () => {
+  it('keeps the session in the tab until the user signs out.', async () => {
     await visitor.signIn('alice');
     await page.reload();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
@@ -114,7 +114,7 @@ describe('The console in a browser', () => {
     expect(await editor().inputValue()).toContain('"big": 12345678901234567890.10,');
   });
 
-  it('shows both versions when somebody was faster, and lets one choose.', async () => {
+  it('shows both versions after a conflicting change, and lets the user choose.', async () => {
     await makeRecords({ bread: '{"title":"first"}' });
     const record = `${collection}/records/bread`;
     await visitor.signIn('alice');
@@ -123,13 +123,13 @@ describe('The console in a browser', () => {
     await alice.request('PUT', record, { body: { data: { title: 'theirs' } } });
     await editor().fill('{"title": "mine"}');
     await press('Save');
-    const dialog = page.getByRole('dialog', { name: 'Somebody else has changed this in the meantime' });
+    const dialog = page.getByRole('dialog', { name: 'Another user has changed this object' });
     await dialog.getByText('"title": "theirs"').waitFor();
     await dialog.getByText('"title": "mine"').waitFor();
     await page.keyboard.press('Escape');
     expect(await editor().inputValue()).toBe('{"title": "mine"}');
     await press('Save');
-    await press('Save mine over it');
+    await press('Overwrite with mine');
     await status('Saved.');
     expect(await recordText('bread')).toContain('"title":"mine"');
 
@@ -145,7 +145,7 @@ describe('The console in a browser', () => {
     await alice.request('PUT', record, { body: { data: { title: 'better' } } });
     await editor().fill('{"title": "worse"}');
     await press('Save');
-    await press('Take theirs');
+    await press('Keep theirs');
     await expect.poll(() => editor().inputValue()).toContain('"better"');
   });
 
@@ -188,7 +188,7 @@ describe('The console in a browser', () => {
     await page.getByRole('heading', { level: 1, name: 'record soup' }).waitFor();
     await alice.request('PUT', `${collection}/records/soup`, { body: { data: { title: 'Hot soup' } } });
     await visitor.lookAgain();
-    await press('Show it as it is now');
+    await press('Show the current version');
     await expect.poll(() => editor().inputValue()).toContain('"Hot soup"');
   });
 
@@ -218,7 +218,7 @@ describe('The console in a browser', () => {
     const doubted = ['alice', 'basicauth:bob', 'system.Nobody', '/buckets/kitchen', hostile];
     await page.getByLabel('read', { exact: true }).fill([...named, ...doubted].join('\n'));
     await page.getByLabel('write', { exact: true }).click();
-    await text('alice has no prefix, such as account: or basicauth:, that user ids have.').waitFor();
+    await text('alice lacks the prefix of user ids, such as account: or basicauth:.').waitFor();
     const shown = await page.locator('.doubts').first().locator('p').allTextContents();
     expect(shown.map((line) => doubted.find((principal) => line.startsWith(`${principal} `)))).toEqual(doubted);
     await press('Save permissions');
@@ -235,12 +235,12 @@ describe('The console in a browser', () => {
     expect((await alice.request('GET', `${collection}/records/bread`)).status).toBe(200);
     await press('Delete this record');
     await press('Delete');
-    await text('There are no records here that you may see.').waitFor();
+    await text('No records are visible to you here.').waitFor();
     expect((await alice.request('GET', `${collection}/records/bread`)).status).toBe(404);
     await visitor.go('#/buckets/kitchen?_tab=attributes');
     await press('Delete this bucket');
     expect(await page.getByRole('button', { name: 'Delete everything' }).isDisabled()).toBe(true);
-    await page.getByLabel('Type kitchen to go on').fill('kitchen');
+    await page.getByLabel('Type kitchen to continue').fill('kitchen');
     await press('Delete everything');
     await page.getByRole('heading', { level: 1, name: 'Buckets' }).waitFor();
     expect((await alice.request('GET', '/v1/buckets')).body).toEqual({ data: [] });
@@ -257,7 +257,7 @@ describe('The console in a browser', () => {
     await press('Stay');
     await alice.request('PUT', `${collection}/records/bread`, { body: { data: { title: 'theirs' } } });
     await visitor.lookAgain();
-    await press('Show it as it is now');
+    await press('Show the current version');
     await press('Stay');
     expect(await editor().inputValue()).toBe('{"half": true}');
     await page.getByRole('link', { name: 'recipes' }).click();
@@ -322,7 +322,7 @@ describe('The console in a browser', () => {
     await makeRecords({ bread: '{"title":"Bread"}' });
     await alice.request('PATCH', collection, { body: { permissions: { read: ['system.Everyone'] } } });
     await text('Other ways').click();
-    await press('Look around without signing in');
+    await press('Continue without signing in');
     await page.getByLabel('Open a bucket by its id').fill('kitchen');
     await press('Open');
     await page.getByRole('alert').getByText('You are not signed in').first().waitFor();

@@ -1,4 +1,4 @@
-// S25: a batch is no way around anything. What is refused outside is refused inside, and counted alike.
+// S25: a batch bypasses no rule. Requests that are refused outside of a batch are refused inside, and count alike.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestService, type TestRequest, type TestService } from '../../src/testing/index.ts';
 

@@ -264,7 +264,7 @@ describe('Review events', () => {
     expect(heard).toEqual(['ReviewApproved', 'ReviewCanceled']);
     await service.close();
     const deaf = startTestService({ settings: listening, plugins: [plugin(false)] });
-    await expect(deaf).rejects.toThrow('cannot hear of ReviewApproved, ReviewCanceled');
+    await expect(deaf).rejects.toThrow('does not handle ReviewApproved, ReviewCanceled');
   });
 });
 
@@ -406,7 +406,7 @@ describe('A service with the signer', () => {
   });
 });
 
-describe('A service with the signer', () => {
+describe('The signer at start', () => {
   it.each([
     [{ 'signer.resources': '' }, 'signer.resources is empty'],
     [{ 'signer.resources': 'a -> b' }, 'signer.resources'],
@@ -419,7 +419,7 @@ describe('A service with the signer', () => {
     [{ 'signer.staging.signer_backend': 'autograph' }, 'signer.autograph.server_url is required'],
     [{ 'signer.editors_group': '{collection_id}/editors' }, 'not a valid group id'],
     [{ 'signer.staging.to_review_enabled': 'maybe' }, 'to_review_enabled'],
-  ])('does not start with %j.', async (wrong, message) => {
+  ])('refuses %j.', async (wrong, message) => {
     await expect(startTestService({ settings: { ...settings, ...wrong } })).rejects.toThrow(message);
   });
 

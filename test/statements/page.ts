@@ -11,17 +11,17 @@ const introduction = `# Conformance
 
 <!-- Written by scripts/write-docs.mjs from test/statements and from the tags of tests. -->
 
-What the founding specification of the protocol says, statement by statement, as Coffer behaves without further
-settings, and the tests that prove it. Where tests run on several backends, they prove it on each of them. A test that is
-added or renamed changes this page: run \`node scripts/write-docs.mjs\`.
+The statements of the founding specification of the protocol, as Coffer behaves with default settings, and the tests that
+prove them. Tests that run on several backends prove a statement on each of them. After a test is added or renamed, run
+\`node scripts/write-docs.mjs\` to update this page.
 `;
 
-/** Number as it stands in tags and on the page. */
+/** Returns the number in the format of tags and of the page. */
 export function formatNumber(number: number): string {
   return `S-${String(number).padStart(3, '0')}`;
 }
 
-/** The page as it should be. */
+/** Returns the text of the page. */
 export function formatPage(): string {
   const tags = readTags();
   return `${introduction}${chapters.map((chapter) => formatChapter(chapter, tags)).join('')}`;

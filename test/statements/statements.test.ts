@@ -1,4 +1,4 @@
-// Every statement of the specification is proved by a test, and docs/conformance.md tells by which.
+// A test proves every statement of the specification, and docs/conformance.md lists the tests.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';

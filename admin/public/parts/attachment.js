@@ -1,4 +1,4 @@
-// The file of a record: what it is, and ways to fetch, replace and delete it.
+// The file of a record, with buttons to download, replace and delete it.
 import { button, field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { serviceUrl } from '../api.js';
@@ -32,7 +32,12 @@ export function attachmentPanel(context, object) {
     });
   const remove = () =>
     attempt(async () => {
-      const question = { title: 'Delete the file?', text: 'The record stays.', yes: 'Delete the file', no: 'Keep it' };
+      const question = {
+        title: 'Delete the file?',
+        text: 'The record is kept.',
+        yes: 'Delete the file',
+        no: 'Keep it',
+      };
       if (!(await ask(question))) return;
       await context.api.request('DELETE', path, { headers });
       context.say('The file is deleted.');
@@ -54,7 +59,7 @@ export function attachmentPanel(context, object) {
     form(
       upload,
       { class: 'row' },
-      field(known === undefined ? 'Choose a file' : 'Choose another file in its place', file),
+      field(known === undefined ? 'Choose a file' : 'Choose a replacement file', file),
       h('button', { type: 'submit', class: 'primary' }, 'Upload'),
     ),
     failures,
@@ -62,7 +67,8 @@ export function attachmentPanel(context, object) {
 }
 
 /**
- * A link to a file elsewhere; one that the service itself guards is fetched with the credentials and then saved.
+ * Creates a plain link to a file on another host, or a button that downloads a file of the service with the user's
+ * credentials.
  *
  * @param {Context} context
  * @param {{ filename: string, location: string }} known
@@ -86,8 +92,8 @@ function fileLink({ api }, { filename, location: place }, attempt) {
 const shownTypes = /^image\/(?:png|jpeg|gif|webp|avif|bmp)$/;
 
 /**
- * The image itself, and a link to it. Browsers send no credentials for either, so the service is asked for an address that
- * needs none for a while; a visitor without credentials sees what is public.
+ * Creates the image and a link to it. Browsers send no credentials for either, so this requests a temporary address that needs
+ * none. Anonymous users see public images.
  *
  * @param {Context} context
  * @param {string} path of the attachment
@@ -101,7 +107,7 @@ function preview({ api, service }, path, { filename, location: place, mimetype }
     let address = place;
     if (service.userId !== undefined) {
       const { status, text } = await api.request('GET', `${path}/url`, { allowed: [404] });
-      // Addresses are off, or something else serves the files.
+      // Signed addresses are off, or another server provides the files.
       if (status === 404) return;
       address = /** @type {{ readonly url: string }} */ (JSON.parse(text)).url;
     }

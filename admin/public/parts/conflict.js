@@ -1,9 +1,9 @@
-// What to do when somebody else has changed the same object: both versions side by side, and the choice.
+// The dialog for edit conflicts: shows both versions side by side, and asks which one to keep.
 import { h } from '../dom.js';
 import { choose } from './dialog.js';
 
 /**
- * Shows both versions and asks.
+ * Shows both versions and asks which one to keep.
  *
  * @param {string} mine
  * @param {string | undefined} theirs `undefined` when it was deleted
@@ -14,14 +14,19 @@ export async function resolveConflict(mine, theirs) {
     h('section', {}, h('h3', {}, title), h('pre', { tabindex: '0' }, text));
   const isDeleted = theirs === undefined;
   const choices = /** @type {const} */ ([
-    { value: 'edit', label: 'Go on editing' },
-    { value: 'theirs', label: isDeleted ? 'Leave it deleted' : 'Take theirs' },
-    { value: 'mine', label: isDeleted ? 'Create it again with mine' : 'Save mine over it', class: 'danger' },
+    { value: 'edit', label: 'Continue editing' },
+    { value: 'theirs', label: isDeleted ? 'Keep it deleted' : 'Keep theirs' },
+    { value: 'mine', label: isDeleted ? 'Create it again with mine' : 'Overwrite with mine', class: 'danger' },
   ]);
   const content = [
-    h('p', {}, 'Nothing has been saved yet. What shall hold?'),
-    h('div', { class: 'versions' }, side('Yours', mine), side('Theirs, as it is now', theirs ?? 'It was deleted.')),
+    h('p', {}, 'Nothing has been saved yet. Which version do you want to keep?'),
+    h(
+      'div',
+      { class: 'versions' },
+      side('Yours', mine),
+      side('Theirs, the current version', theirs ?? 'It was deleted.'),
+    ),
   ];
-  const choice = await choose('Somebody else has changed this in the meantime', content, choices);
+  const choice = await choose('Another user has changed this object', content, choices);
   return choice ?? 'edit';
 }

@@ -1,4 +1,4 @@
-// The form for a new object: an id, or one that the service chooses, and attributes.
+// The form for a new object: an id, or none to let the service generate one, and attributes.
 import { field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { displayText, faultOfObject, memberText } from '../json-text.js';
@@ -6,7 +6,7 @@ import { below, hashOf, listPathOf, pathOf } from '../places.js';
 import { jsonArea } from './editor.js';
 
 /**
- * A form that creates objects of a kind below the place that is shown; it is closed until somebody wants it.
+ * A form that creates objects of a kind below the current object. It is collapsed at first.
  *
  * @param {import('../context.js').Context} context
  * @param {import('../places.js').Kind} kind
@@ -24,14 +24,14 @@ export function createForm(context, kind) {
       const body = `{"data":${area.value}}`;
       const path = id.value === '' ? listPathOf(route.place, kind) : pathOf(below(route.place, kind, id.value));
       const method = id.value === '' ? 'POST' : 'PUT';
-      // Nothing that is there already is written over.
+      // Never overwrites an existing object.
       const headers = { 'If-None-Match': '*' };
       const { text, status } = await api.request(method, path, {
         body,
         allowed: [412],
         ...(id.value === '' ? {} : { headers }),
       });
-      if (status === 412) throw new Error(`There is a ${kind.name} with this id already.`);
+      if (status === 412) throw new Error(`A ${kind.name} with this id already exists.`);
       context.say(`The ${kind.name} is created.`);
       const made = displayText(memberText(memberText(text, 'data') ?? '{}', 'id') ?? '""');
       location.hash = hashOf(below(route.place, kind, made));
@@ -43,7 +43,7 @@ export function createForm(context, kind) {
     form(
       create,
       {},
-      field('Id', id, 'Letters, digits, - and _. Left empty, the service chooses one.'),
+      field('Id', id, 'Letters, digits, - and _. If empty, the service generates an id.'),
       field('Attributes (JSON)', area),
       failures,
       h('div', { class: 'actions' }, h('button', { type: 'submit', class: 'primary' }, `Create ${kind.name}`)),

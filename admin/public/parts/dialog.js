@@ -1,8 +1,8 @@
-// Questions in dialogs: the browser's own `dialog` keeps the focus inside, and Escape is the careful answer.
+// Questions in dialogs. The browser's own `dialog` keeps the focus inside, and Escape is the safe choice.
 import { field, h } from '../dom.js';
 
 /**
- * Shows choices and waits for one.
+ * Shows choices and waits for the user's choice.
  *
  * @template {string} Choice
  * @param {string} title
@@ -21,7 +21,7 @@ export function choose(title, content, choices) {
   const heading = h('h2', { id: 'dialog-title' }, title);
   const box = h('form', { method: 'dialog' }, heading, ...content, h('div', { class: 'actions' }, buttons));
   const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' }, box);
-  // Answered here and not by the form itself, whose submission the policy of the page forbids.
+  // Handled here, because the page's content security policy forbids form submission.
   box.addEventListener('submit', (event) => {
     event.preventDefault();
     const pressed = event.submitter instanceof HTMLButtonElement ? event.submitter.value : '';
@@ -38,7 +38,7 @@ export function choose(title, content, choices) {
 }
 
 /**
- * A question with yes and no; the focus is on no.
+ * Asks a question with yes and no. The focus is on no.
  *
  * @param {{ readonly title: string, readonly text: string, readonly yes: string, readonly no: string }} question
  * @returns {Promise<boolean>}
@@ -52,7 +52,7 @@ export async function ask({ title, text, yes, no }) {
 }
 
 /**
- * A question that is answered by typing a word, for what cannot be undone.
+ * Asks for confirmation of an irreversible action: the user must type a word.
  *
  * @param {{ readonly title: string, readonly text: string, readonly yes: string, readonly word: string }} question
  * @returns {Promise<boolean>}
@@ -61,7 +61,7 @@ export async function askForWord({ title, text, yes, word }) {
   const input = h('input', { autocomplete: 'off', spellcheck: 'false' });
   const answer = await choose(
     title,
-    [h('p', {}, text), field(`Type ${word} to go on`, input)],
+    [h('p', {}, text), field(`Type ${word} to continue`, input)],
     [
       { value: 'yes', label: yes, class: 'danger', needs: input, word },
       { value: 'no', label: 'Keep it' },

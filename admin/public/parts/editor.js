@@ -1,4 +1,4 @@
-// The attributes of an object as JSON in a text field. What is sent is the text: nothing here parses and writes it anew.
+// The attributes of an object as JSON in a text field. The text itself is sent, and never parsed and reformatted.
 import { button, field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { faultOfObject, indentJson, withoutMembers } from '../json-text.js';
@@ -11,13 +11,13 @@ import { resolveConflict } from './conflict.js';
  * @typedef {import('../objects.js').StoredObject} StoredObject
  */
 
-/** The text to edit: all but what the service itself keeps. @param {string} data @returns {string} */
+/** Returns the text to edit: all members except those that the service sets. @param {string} data @returns {string} */
 export function editableText(data) {
   return indentJson(withoutMembers(data, ownMembers));
 }
 
 /**
- * A text field for JSON, high enough for what is in it.
+ * Creates a text field for JSON, with a height that fits the text.
  *
  * @param {string} text
  * @returns {HTMLTextAreaElement}
@@ -30,7 +30,7 @@ export function jsonArea(text) {
 }
 
 /**
- * The editor of an object that is there.
+ * Creates the editor of an existing object.
  *
  * @param {Context} context
  * @param {StoredObject} object
@@ -48,7 +48,7 @@ export function editor(context, object) {
     attempt(async () => {
       const fault = faultOfObject(area.value);
       if (fault !== undefined) throw new Error(fault);
-      if (area.value === original) return context.say('Nothing has been changed.');
+      if (area.value === original) return context.say('No changes to save.');
       await send({ 'If-Match': object.etag });
     });
   /** @param {Readonly<Record<string, string>>} condition @returns {Promise<void>} */

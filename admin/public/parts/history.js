@@ -1,4 +1,4 @@
-// What happened to an object and to what is in it: the entries of the plugin `history`, newest first.
+// The history of an object and its contents: the entries of the plugin `history`, newest first.
 import { h } from '../dom.js';
 import { displayText, indentJson, memberText } from '../json-text.js';
 import { pathOf } from '../places.js';
@@ -6,7 +6,7 @@ import { formatTimestamp } from './format.js';
 import { pagedList } from './pager.js';
 
 /**
- * The history of the object that is shown.
+ * Creates the history of the current object.
  *
  * @param {import('../context.js').Context} context
  * @returns {Promise<HTMLElement>}
@@ -17,7 +17,7 @@ export async function historyList(context) {
   for (const { kind, id } of place.slice(1)) query.set(`${kind.name}_id`, id);
   const list = await pagedList(context, `${pathOf(place.slice(0, 1))}/history`, query, ({ rows }) =>
     rows.length === 0
-      ? h('p', { class: 'empty' }, 'Nothing has been recorded.')
+      ? h('p', { class: 'empty' }, 'No changes are recorded.')
       : h('ol', { class: 'history' }, rows.map(historyEntry)),
   );
   return list.element;
@@ -44,7 +44,7 @@ function historyEntry(row) {
         h('time', {}, formatTimestamp(memberText(row, 'last_modified'))),
         h('strong', {}, ` ${verbs.get(read('action')) ?? read('action')} `),
         h('code', {}, read('uri')),
-        h('span', { class: 'hint' }, ` by ${user === 'null' ? 'somebody who was not signed in' : user}`),
+        h('span', { class: 'hint' }, ` by ${user === 'null' ? 'an anonymous user' : user}`),
       ),
       h('pre', {}, indentJson(memberText(row, 'target') ?? 'null')),
     ),

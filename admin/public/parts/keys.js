@@ -1,6 +1,6 @@
-// Keys that work everywhere: `/` goes to the filter of a list, Ctrl+S (or Cmd+S) saves what is edited.
+// Global keys: `/` focuses the filter of a list, and Ctrl+S (or Cmd+S) saves edits.
 
-/** Listens for them. */
+/** Registers the global keys. */
 export function watchKeys() {
   document.addEventListener('keydown', (event) => {
     const isTyping =

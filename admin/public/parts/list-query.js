@@ -1,7 +1,7 @@
-// What a list is asked for: filters and sorting as the API spells them, kept in the address of the page.
+// The query of a list: filters and sorting in the syntax of the API, stored in the address of the page.
 import { field, form, h } from '../dom.js';
 
-/** Prefixes of filters with the words for them. */
+/** Prefixes of filters with their labels. */
 const operators = new Map([
   ['', 'is'],
   ['not_', 'is not'],
@@ -12,16 +12,16 @@ const operators = new Map([
   ['contains_', 'has the element'],
 ]);
 
-/** Parameters of the page and not of the list. */
+/** Parameters of the console's page that are not sent to the service. */
 const ofPage = ['_tab'];
 
-/** The parameters for the service. @param {URLSearchParams} query @returns {URLSearchParams} */
+/** Returns the parameters for the service. @param {URLSearchParams} query @returns {URLSearchParams} */
 export function listParameters(query) {
   return new URLSearchParams([...query].filter(([name]) => !ofPage.includes(name)));
 }
 
 /**
- * The query after a click on a column: ascending, then descending, then as the service sorts.
+ * Returns the query after a click on a column: ascending, then descending, then the default order of the service.
  *
  * @param {URLSearchParams} query
  * @param {string} column
@@ -35,7 +35,7 @@ export function sortedBy(query, column) {
   return next;
 }
 
-/** What `aria-sort` says. @param {URLSearchParams} query @param {string} column */
+/** Returns the value of `aria-sort`. @param {URLSearchParams} query @param {string} column */
 export function sortOf(query, column) {
   const now = query.get('_sort');
   if (now === column) return 'ascending';
@@ -43,7 +43,7 @@ export function sortOf(query, column) {
 }
 
 /**
- * The form that adds a filter, and those there are, each with a way to take it back.
+ * Creates the form that adds a filter, and the list of active filters with buttons that remove them.
  *
  * @param {URLSearchParams} query
  * @param {readonly string[]} columns to choose from; others can be typed
@@ -102,7 +102,7 @@ function chip(query, key, text, go) {
   return h('li', {}, label, h('button', { type: 'button', 'aria-label': `Remove: ${label}`, onclick: remove }, '×'));
 }
 
-/** A filter in words. @param {string} key @param {string} text @returns {string} */
+/** Returns the label of a filter. @param {string} key @param {string} text @returns {string} */
 export function describeFilter(key, text) {
   const prefix = [...operators.keys()].find((each) => each !== '' && key.startsWith(each)) ?? '';
   return `${key.slice(prefix.length)} ${operators.get(prefix) ?? ''} ${text}`;

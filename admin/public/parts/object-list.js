@@ -1,4 +1,4 @@
-// A list of objects as a table: columns, sorting, filters, pages, and what others change in the meantime.
+// A list of objects as a table with columns, sorting, filters, pages, and updates by other users.
 import { h } from '../dom.js';
 import { displayText, elementsOf, memberText, membersOf } from '../json-text.js';
 import { below, hashOf, listPathOf } from '../places.js';
@@ -18,7 +18,7 @@ const cellLimit = 120;
 const guessedColumns = 4;
 
 /**
- * The list of one kind below a place.
+ * Creates the list of one kind below a place.
  *
  * @param {Context} context
  * @param {Kind} kind
@@ -44,18 +44,18 @@ export async function objectList(context, kind, parentData = '{}') {
     columns = given.length > 0 ? given : columnsOf(page.rows);
     return page.rows.length === 0 ? emptyNote(kind, query) : table(context, kind, columns, page.rows);
   });
-  // After the list, whose refusal has words; an answer to HEAD has none.
+  // After the list, because an error response to HEAD has no body with a message.
   await count();
   poll(context, async () => {
-    // One entry, a tombstone perhaps, is enough to know that something has changed.
+    // One entry, possibly a tombstone, is enough to detect a change.
     const since = new URLSearchParams({ _since: list.etag(), _limit: '1' });
     const { text, headers } = await api.request('GET', path, { query: since, allowed: [410] });
-    // Deletions may have been forgotten before they were shown here.
+    // Tombstones may have been purged before this view read them.
     const isChanged = headers.has('Resync') || elementsOf(memberText(text, 'data') ?? '[]').length > 0;
     if (signal.aborted || !isChanged) return;
     await list.refresh();
     await count();
-    say('The list has changed and is shown anew.');
+    say('The list has changed and was reloaded.');
   });
   /** @param {URLSearchParams} next */
   const go = (next) => (location.hash = hashOf(place, next));
@@ -71,9 +71,7 @@ function totalOf(headers, kind) {
 /** @param {Kind} kind @param {URLSearchParams} query */
 function emptyNote(kind, query) {
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
-  const text = isFiltered
-    ? `No ${kind.plural} match these filters.`
-    : `There are no ${kind.plural} here that you may see.`;
+  const text = isFiltered ? `No ${kind.plural} match these filters.` : `No ${kind.plural} are visible to you here.`;
   return h('p', { class: 'empty' }, text);
 }
 
@@ -121,7 +119,7 @@ function tableRow(place, kind, columns, row) {
   );
 }
 
-/** The attributes that most objects of the page have. @param {readonly string[]} rows @returns {readonly string[]} */
+/** Returns the attributes that most objects of the page have. @param {readonly string[]} rows @returns {readonly string[]} */
 function columnsOf(rows) {
   /** @type {Map<string, number>} */
   const counts = new Map();

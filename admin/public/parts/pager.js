@@ -1,4 +1,4 @@
-// Pages of a list: forth with what the service gives, back by what was seen.
+// Pages of a list: forward by the address from the service, back through the visited pages.
 import { button, fill, h } from '../dom.js';
 import { failureNote } from '../context.js';
 import { loadPage } from '../objects.js';
@@ -6,7 +6,7 @@ import { loadPage } from '../objects.js';
 /** @typedef {import('../objects.js').Page} Page */
 
 /**
- * Shows a list page by page.
+ * Creates a list that is shown page by page.
  *
  * @param {import('../context.js').Context} context
  * @param {string} path of the list
@@ -15,7 +15,7 @@ import { loadPage } from '../objects.js';
  * @returns {Promise<{ readonly element: HTMLElement, readonly refresh: () => Promise<void>, readonly etag: () => string }>}
  */
 export async function pagedList({ api }, path, query, draw) {
-  /** The queries of the pages up to the shown one. @type {string[]} */
+  /** Queries of the pages up to the current one. @type {string[]} */
   const trail = [query.toString()];
   const element = h('div', { class: 'list' });
   let page = await loadPage(api, path, trail[0] ?? '');
@@ -53,7 +53,7 @@ export async function pagedList({ api }, path, query, draw) {
             button('Next', () => turn(() => void trail.push(next ?? '')), { disabled: next === undefined }),
           ),
     );
-    // Who was on a link stays on it when the list is drawn anew.
+    // Keeps the focus on the same link when the list is redrawn.
     if (href !== null) [...element.querySelectorAll('a')].find((link) => link.getAttribute('href') === href)?.focus();
   };
   render();

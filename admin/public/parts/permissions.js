@@ -1,4 +1,4 @@
-// Who may do what with an object: one field for each permission, one principal on each line.
+// The permissions of an object: one field for each permission, one principal on each line.
 import { button, field, form, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { pathOf } from '../places.js';
@@ -18,7 +18,7 @@ const wellKnown = new Map([
 ]);
 
 /**
- * The editor of the permissions of an object.
+ * Creates the editor of the permissions of an object.
  *
  * @param {import('../context.js').Context} context
  * @param {import('../objects.js').StoredObject} object
@@ -28,7 +28,7 @@ export function permissionsEditor(context, object) {
   const { api, route, service } = context;
   const kind = route.place.at(-1)?.kind;
   if (object.permissions.size === 0) {
-    return h('p', { class: 'empty' }, 'Only those who may write this object themselves see its permissions.');
+    return h('p', { class: 'empty' }, 'Only users with write permission on this object itself see its permissions.');
   }
   const names = [...new Set([...(kind?.permissions ?? []), ...object.permissions.keys()])];
   const areas = names.map((name) => ({ name, area: principalsArea(object.permissions.get(name) ?? []) }));
@@ -91,7 +91,7 @@ function quickAdds(area) {
 }
 
 /**
- * Hints about the principals in a field, renewed when it is left.
+ * Creates hints about the principals in a field, updated when the field loses the focus.
  *
  * @param {HTMLTextAreaElement} area
  * @param {(principal: string) => Promise<string | undefined>} check

@@ -1,9 +1,9 @@
-// Looking again every few seconds for as long as a view is shown and its tab is visible.
+// Polls every few seconds while a view is shown and its tab is visible.
 
 const pauseMilliseconds = 5000;
 
 /**
- * Calls `look` now and then, one call at a time, and at once when the window gets the focus.
+ * Calls `look` periodically, one call at a time, and at once when the window gets the focus.
  *
  * @param {import('../context.js').Context} context
  * @param {() => Promise<void>} look
@@ -17,11 +17,11 @@ export function poll({ api, signal, say }, look) {
     isLooking = true;
     try {
       await look();
-      if (isFailing) say('Live again.');
+      if (isFailing) say('Live updates have resumed.');
       isFailing = false;
     } catch {
-      // Told once; the next turn tries again, and whatever somebody does meanwhile has its own message.
-      if (!isFailing && !signal.aborted) say('Changes of others are not shown now: the service does not answer.');
+      // Reported once. The next turn tries again, and actions of the user report their own failures.
+      if (!isFailing && !signal.aborted) say('Changes by other users are not shown: the service does not respond.');
       isFailing = true;
     } finally {
       isLooking = false;

@@ -1,13 +1,13 @@
-// Hints about principals that name nothing: misspelt user ids, groups and accounts that do not exist. The service accepts
-// any text as a principal, so these are hints and keep nothing from being saved.
+// Hints about unknown principals: misspelt user ids, groups and accounts that do not exist. The service accepts any text as
+// a principal, so these are only hints and do not prevent saving.
 import { fill, h } from '../dom.js';
 
 const wellKnown = new Set(['system.Everyone', 'system.Authenticated']);
-/** Longer lists are not looked at as a whole. */
+/** Maximum number of principals that are checked. */
 const maxChecked = 50;
 
 /**
- * Why nobody can be called so, going by the text alone; `undefined` for a known form.
+ * Returns why the text cannot be a principal, judging only by its form; `undefined` for a known form.
  *
  * @param {string} principal
  * @param {ReadonlySet<string>} capabilities of the service
@@ -19,7 +19,7 @@ export function faultOfForm(principal, capabilities) {
   if (principal.startsWith('/')) {
     return groupPath(principal) === undefined ? 'is not the URI of a group (/buckets/…/groups/…)' : undefined;
   }
-  if (!principal.includes(':')) return 'has no prefix, such as account: or basicauth:, that user ids have';
+  if (!principal.includes(':')) return 'lacks the prefix of user ids, such as account: or basicauth:';
   const isBasic = capabilities.has('basicauth') && principal.startsWith('basicauth:');
   if (isBasic && !/^basicauth:[\da-f]{64}$/.test(principal)) return 'is not a Basic user id (64 hexadecimal digits)';
   return undefined;
@@ -33,7 +33,7 @@ function groupPath(principal) {
 }
 
 /**
- * Finds out whether principals name something, as far as the caller may see it. Answers are kept for as long as the view.
+ * Checks whether principals exist, as far as the caller may read them. Results are cached for the lifetime of the view.
  *
  * @param {import('../context.js').Context} context
  * @returns {(principal: string) => Promise<string | undefined>}
@@ -58,7 +58,7 @@ export function principalCheck({ api, service }) {
   return (principal) => {
     let fault = known.get(principal);
     if (fault === undefined) {
-      // A hint that cannot be had is none.
+      // No hint when the check fails.
       fault = find(principal).catch(() => undefined);
       known.set(principal, fault);
     }
@@ -67,7 +67,7 @@ export function principalCheck({ api, service }) {
 }
 
 /**
- * A list of hints that can be brought up to date.
+ * Creates a list of hints with a function that updates it.
  *
  * @param {(principal: string) => Promise<string | undefined>} check
  * @returns {{ readonly element: HTMLElement, readonly show: (principals: readonly string[]) => Promise<void> }}
@@ -82,7 +82,7 @@ export function principalHints(check) {
       const question = asked;
       const checked = principals.slice(0, maxChecked);
       const faults = await Promise.all(checked.map(check));
-      // The text may have changed meanwhile.
+      // Ignores results for a text that has changed meanwhile.
       if (question !== asked) return;
       const doubts = checked.flatMap((principal, index) => {
         const fault = faults[index];

@@ -1,17 +1,17 @@
-// Deleting an object, after a question that fits what is lost.
+// Deletes an object, after a confirmation that fits its contents.
 import { button, h } from '../dom.js';
 import { attempts } from '../context.js';
 import { hashOf, pathOf } from '../places.js';
 import { ask, askForWord } from './dialog.js';
 
-/** What goes with an object. */
+/** What is deleted together with an object. */
 const contents = new Map([
-  ['bucket', 'Everything in it goes too: collections, groups, records and what belongs to them.'],
-  ['collection', 'All of its records go too.'],
+  ['bucket', 'This also deletes everything in it: collections, groups, records and everything that belongs to them.'],
+  ['collection', 'This also deletes all of its records.'],
 ]);
 
 /**
- * The button that deletes the object.
+ * Creates the button that deletes the object.
  *
  * @param {import('../context.js').Context} context
  * @param {import('../objects.js').StoredObject} object

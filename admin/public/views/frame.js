@@ -1,4 +1,4 @@
-// What surrounds every view: who is signed in, and the way down to where we are.
+// The frame of every view: the signed-in user and the breadcrumbs.
 import { h } from '../dom.js';
 import { hashOf } from '../places.js';
 
@@ -15,7 +15,7 @@ export function frame({ service, api, route }, view, signOut) {
     const href = hashOf(place.slice(0, index + 1));
     return h('li', {}, h('a', { href, 'aria-current': isLast ? 'page' : undefined }, id));
   });
-  // The default name repeats that of the product.
+  // The default project name equals the product name.
   const isNamed = service.projectName !== 'Coffer';
   const signedIn = api.authorization !== undefined;
   return [
@@ -32,7 +32,7 @@ export function frame({ service, api, route }, view, signOut) {
     ),
     h(
       'nav',
-      { class: 'crumbs', 'aria-label': 'Where you are' },
+      { class: 'crumbs', 'aria-label': 'Breadcrumbs' },
       h('ol', {}, h('li', {}, h('a', { href: '#/' }, 'Buckets')), ...crumbs),
     ),
     h('main', {}, view),

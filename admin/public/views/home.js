@@ -1,4 +1,4 @@
-// The first view: the buckets somebody may see.
+// The first view: the buckets that are visible to the user.
 import { failureNote } from '../context.js';
 import { field, form, h } from '../dom.js';
 import { displayText, memberText } from '../json-text.js';
@@ -9,14 +9,14 @@ import { objectList } from '../parts/object-list.js';
 
 /** @typedef {import('../context.js').Context} Context */
 
-/** Pages of permissions that are looked at: who may see more buckets than that finds them by their ids. */
+/** Maximum number of permission pages that are read. Other buckets can be opened by id. */
 const pageLimit = 10;
 
 /** @param {Context} context @returns {Promise<HTMLElement>} */
 export async function homeView(context) {
   const { capabilities, userId } = context.service;
   const knowsPermissions = capabilities.has('permissions_endpoint') && userId !== undefined;
-  // Who may not list buckets opens one by its id.
+  // Users who may not list buckets open one by its id.
   const buckets = await (knowsPermissions ? bucketsByPermissions(context) : objectList(context, kinds.bucket)).catch(
     failureNote,
   );
@@ -40,8 +40,8 @@ export async function homeView(context) {
 }
 
 /**
- * Buckets in which there is anything for the caller, with what that is: the list of buckets has only those that can be
- * read themselves.
+ * Returns the buckets on which, or on whose contents, the caller has a permission. The list of buckets contains only
+ * readable buckets.
  *
  * @param {Context} context
  * @returns {Promise<HTMLElement>}
@@ -57,14 +57,13 @@ async function bucketsByPermissions({ api }) {
     if (next === undefined) break;
     query = next;
   }
-  if (found.size === 0)
-    return h('p', { class: 'empty' }, 'There are no buckets yet that you may see. Create one above.');
+  if (found.size === 0) return h('p', { class: 'empty' }, 'No buckets are visible to you yet. Create one above.');
   const rows = [...found].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return h(
     'div',
     { class: 'scroll' },
     page === pageLimit
-      ? h('p', { class: 'hint' }, 'There are more than can be shown; open them by their ids.')
+      ? h('p', { class: 'hint' }, 'The list is incomplete. Open other buckets by their ids.')
       : undefined,
     h(
       'table',
@@ -76,7 +75,9 @@ async function bucketsByPermissions({ api }) {
         h(
           'tr',
           {},
-          ['Bucket', 'You may', 'Objects inside with entries for you'].map((text) => h('th', { scope: 'col' }, text)),
+          ['Bucket', 'Your permissions', 'Objects inside with permissions for you'].map((text) =>
+            h('th', { scope: 'col' }, text),
+          ),
         ),
       ),
       h(
@@ -100,7 +101,7 @@ async function bucketsByPermissions({ api }) {
 function noteEntry(found, row) {
   const id = displayText(memberText(row, 'bucket_id') ?? '""');
   const permissions = /** @type {readonly string[]} */ (JSON.parse(memberText(row, 'permissions') ?? '[]'));
-  // The entry about the service itself, where buckets may be created, has no bucket.
+  // The entry of the service itself (permission to create buckets) has no bucket.
   if (id === '') return;
   const before = found.get(id) ?? { permissions: [], below: 0 };
   const isBucket = memberText(row, 'resource_name') === '"bucket"';

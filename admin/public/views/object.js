@@ -1,4 +1,4 @@
-// The view of one object: what it holds, its attributes, its permissions, its history and its file, each behind a tab.
+// The view of one object, with tabs for its children, attributes, permissions, history and file.
 import { failureNote } from '../context.js';
 import { button, h } from '../dom.js';
 import { displayText, elementsOf, memberText } from '../json-text.js';
@@ -24,9 +24,9 @@ import { removeButton } from '../parts/remove.js';
 export async function objectView(context) {
   const { place, query } = context.route;
   const last = place.at(-1);
-  if (last === undefined) throw new Error('There is no object at this address.');
+  if (last === undefined) throw new Error('No object exists at this address.');
   const { kind, id } = last;
-  // Who may not see the object itself may still see some of what is in it.
+  // Users without access to the object may still have access to some of its contents.
   const found = await loadObject(context.api, pathOf(place)).catch((/** @type {unknown} */ error) =>
     failureNote(error),
   );
@@ -69,20 +69,20 @@ function facts({ data }) {
   return h('p', { class: 'hint' }, `Changed ${formatTimestamp(moment)}`, h('code', {}, ` ${moment ?? ''}`));
 }
 
-/** The lists in an object. @param {Context} context @param {StoredObject | undefined} object @returns {readonly Tab[]} */
+/** Returns the tabs for the child lists of an object. @param {Context} context @param {StoredObject | undefined} object @returns {readonly Tab[]} */
 function listTabs(context, object) {
   const names = context.route.place.at(-1)?.kind.children ?? [];
   return names.map((name) => ({
     name: kinds[name].plural,
     draw: async () => {
-      // Who may not list may still be allowed to create.
+      // Users who may not list may still be allowed to create.
       const list = await objectList(context, kinds[name], object?.data).catch(failureNote);
       return h('div', {}, createForm(context, kinds[name]), list);
     },
   }));
 }
 
-/** What belongs to an object itself. @param {Context} context @param {StoredObject} object @returns {readonly Tab[]} */
+/** Returns the tabs for the object itself. @param {Context} context @param {StoredObject} object @returns {readonly Tab[]} */
 function objectTabs(context, object) {
   const { capabilities } = context.service;
   const isRecord = context.route.place.at(-1)?.kind.name === 'record';
@@ -96,7 +96,7 @@ function objectTabs(context, object) {
   ];
 }
 
-/** Tells when somebody else changes the object; what is being edited stays. @param {Context} context @param {StoredObject} object @param {HTMLElement} news */
+/** Shows a notice when another user changes the object. Unsaved edits are kept. @param {Context} context @param {StoredObject} object @param {HTMLElement} news */
 function watch(context, object, news) {
   const { place } = context.route;
   const last = place.at(-1);
@@ -105,7 +105,7 @@ function watch(context, object, news) {
   poll(context, async () => {
     const query = new URLSearchParams({ _since: object.etag, id: `"${id}"` });
     const path = listPathOf(place.slice(0, -1), last.kind);
-    // 410: the service cannot tell any more, and says so where a setting wants it to.
+    // 410: the list no longer records all deletions since then (setting `refuse_outdated_since`).
     const answer = await context.api.request('GET', path, { query, allowed: [401, 403, 410] });
     if (answer.status !== 200 || context.signal.aborted || news.hasChildNodes()) return;
     const [change] = elementsOf(memberText(answer.text, 'data') ?? '[]');
@@ -115,8 +115,8 @@ function watch(context, object, news) {
       h(
         'p',
         { class: 'note' },
-        isDeleted ? 'Somebody else has deleted this. ' : 'Somebody else has changed this. ',
-        button('Show it as it is now', context.reload, { class: 'small' }),
+        isDeleted ? 'Another user has deleted this object. ' : 'Another user has changed this object. ',
+        button('Show the current version', context.reload, { class: 'small' }),
       ),
     );
   });

@@ -1,4 +1,4 @@
-// The door: the ways to sign in that the service offers.
+// The sign-in page, with the ways to sign in that the service offers.
 import { button, field, form, h } from '../dom.js';
 import { serviceUrl } from '../api.js';
 import { basicSession, beginLogin } from '../session.js';
@@ -17,8 +17,8 @@ export function signInView({ service, complaint, enter }) {
   const password = h('input', { name: 'password', type: 'password', autocomplete: 'current-password' });
   const hasAccounts = service.capabilities.has('accounts');
   const hint = hasAccounts
-    ? 'With your account here.'
-    : 'Where the service uses Basic authentication, every pair of name and password is a user of its own.';
+    ? 'Use your account on this service.'
+    : 'With Basic authentication, each combination of name and password is a separate user.';
   const token = h('input', { type: 'password', autocomplete: 'off', required: true });
   return h(
     'main',
@@ -45,7 +45,7 @@ export function signInView({ service, complaint, enter }) {
         field('Bearer token', token),
         h('button', { type: 'submit', class: 'wide' }, 'Sign in with the token'),
       ),
-      button('Look around without signing in', () => enter(undefined), { class: 'wide' }),
+      button('Continue without signing in', () => enter(undefined), { class: 'wide' }),
     ),
     h(
       'p',
@@ -55,7 +55,7 @@ export function signInView({ service, complaint, enter }) {
   );
 }
 
-/** Goes to a provider, which leads back here with tokens. @param {import('../context.js').Provider} provider */
+/** Redirects to a provider, which redirects back here with tokens. @param {import('../context.js').Provider} provider */
 function leaveFor({ name, auth_path: path, header_type: headerType }) {
   beginLogin(name, headerType);
   const login = new URL(path.replace(/^\//, ''), serviceUrl);

@@ -1,8 +1,8 @@
 // `coffer copy`: moves everything to another backend, and proves that it arrived.
 import process from 'node:process';
 import { Command } from 'commander';
-import type { CopyOptions, CopyResult } from '../../app/copy/copy.ts';
-import { loadSettings } from '../../settings/load.ts';
+import type { CopyOptions, CopyResult } from '../../transfer/copy/copy.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';
@@ -74,8 +74,8 @@ async function copy(options: CopyCommandOptions): Promise<void> {
   if (options.from !== undefined && options.fromConfig !== undefined) {
     throw new Exit(exitCodes.usage, 'say where it comes from: either --from or --from-config');
   }
-  const { CopyRefused, settingsOfUrl } = await import('../../app/copy/places.ts');
-  const { copyStores } = await import('../../app/copy/copy.ts');
+  const { CopyRefused, settingsOfUrl } = await import('../../transfer/copy/places.ts');
+  const { copyStores } = await import('../../transfer/copy/copy.ts');
   const read = (url: string | undefined, file: string | undefined): Settings | undefined => {
     if (url !== undefined) return settingsOfUrl(url);
     return file === undefined ? undefined : loadSettings({ configFile: file, environment: {}, purpose: 'backends' });

@@ -16,7 +16,7 @@ export function flushCacheCommand(): Command {
         if (options.quiet !== true) say('cache_backend is memory: a restart of the service empties the cache.');
         return;
       }
-      const { flushCache } = await import('../../app/maintenance.ts');
+      const { flushCache } = await import('../../maintenance/deletions.ts');
       await flushCache(settings);
       if (options.quiet !== true) say('The cache is empty.');
     });

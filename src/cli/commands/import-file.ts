@@ -1,8 +1,8 @@
 // `coffer import file`, or `coffer import` for short: fills backends from what `coffer export` has written.
 import process from 'node:process';
 import { Command } from 'commander';
-import type { ImportFileOptions, ImportFileResult } from '../../app/export/export.ts';
-import { loadSettings } from '../../settings/load.ts';
+import type { ImportFileOptions, ImportFileResult } from '../../transfer/export/export.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
@@ -55,9 +55,9 @@ export function importFileCommand(): Command {
 }
 
 async function importFile(path: string, options: ImportFileCommandOptions): Promise<void> {
-  const { importFrom } = await import('../../app/export/export.ts');
-  const { ExportRefused } = await import('../../app/export/export-file.ts');
-  const { withSpooled } = await import('../../app/export/spooled-input.ts');
+  const { importFrom } = await import('../../transfer/export/export.ts');
+  const { ExportRefused } = await import('../../transfer/export/export-file.ts');
+  const { withSpooled } = await import('../../transfer/export/spooled-input.ts');
   if (path === '-' && process.stdin.isTTY) {
     throw new Exit(exitCodes.usage, 'standard input is a terminal: send an export there, such as with < backup.ndjson');
   }

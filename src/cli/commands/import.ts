@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
-import type { ImportOptions, ImportResult } from '../../app/import/import.ts';
-import { loadSettings } from '../../settings/load.ts';
+import type { ImportOptions, ImportResult } from '../../transfer/import/import.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../compared-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
@@ -94,7 +94,7 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 }
 
 async function importKinto(options: ImportCommandOptions): Promise<void> {
-  const { ImportRefused } = await import('../../app/import/transport.ts');
+  const { ImportRefused } = await import('../../transfer/import/transport.ts');
   const isQuiet = options.quiet === true;
   const progress = new Progress(process.stderr, () => performance.now());
   const mode = modeOf(options);
@@ -119,9 +119,9 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
   };
   try {
     const settings = settingsOf(options);
-    const { importWith } = await import('../../app/import/run.ts');
+    const { importWith } = await import('../../transfer/import/import.ts');
     if (options.dryRun === true) {
-      const { survey } = await import('../../app/import/survey.ts');
+      const { survey } = await import('../../transfer/import/survey.ts');
       for (const line of await survey(settings, work)) say(line);
       return;
     }

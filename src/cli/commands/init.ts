@@ -3,6 +3,9 @@
 import { extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { builtInBackends } from '../../backends/built-in-backends.ts';
+import type { BuiltInBackend } from '../../contracts/backend-module.ts';
+import { namesOf } from '../../settings/backend-description.ts';
 import { findNamedFile } from '../../settings/load.ts';
 import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
 import { formatTemplate } from '../../settings/template.ts';
@@ -12,19 +15,29 @@ import { writeNewFile } from '../new-file.ts';
 import { ask, isInteractive, say } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
-const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
-const caches = ['memory', 'sqlite', 'postgresql', 'redis', 'memcached'] as const;
+const caches = namesOf(builtInBackends, 'cache');
+/** Those that lose the data with the process stand last. */
+const storages = namesOf(
+  builtInBackends.toSorted((a, b) => Number(a.isVolatile ?? false) - Number(b.isVolatile ?? false)),
+  'storage',
+);
 
 interface InitOptions extends CommonOptions {
-  readonly backend?: (typeof storages)[number];
-  readonly cacheBackend?: (typeof caches)[number];
+  readonly backend?: string;
+  readonly cacheBackend?: string;
   readonly host: string;
   readonly port: number;
   readonly from?: string;
 }
 
-/** The cache that suits a storage: one that several processes can share where they can share the storage. */
-const cacheOf = { sqlite: 'memory', postgresql: 'postgresql', redis: 'redis', memory: 'memory' } as const;
+/** Returns the cache that suits a storage: the same backend where several processes can share it. */
+function cacheFor(storage: string): string {
+  return find(storage)?.reasonForOneProcess === undefined ? storage : 'memory';
+}
+
+function find(name: string): BuiltInBackend | undefined {
+  return builtInBackends.find((backend) => backend.name === name);
+}
 
 const examples = `
 Without options it asks when there is a terminal to ask at, and else takes SQLite. The cache is kept in the same database
@@ -62,14 +75,22 @@ async function init(options: InitOptions): Promise<void> {
   const path =
     findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
   const asks = isInteractive();
-  const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]);
+  const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]!);
   const cacheBackend = options.cacheBackend ?? (await chooseCache(backend, asks));
   const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
   const secret = findKeptSecret(process.cwd());
-  const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port, secret });
+  const text = formatTemplate({
+    format,
+    backends: builtInBackends,
+    backend,
+    cacheBackend,
+    host: options.host,
+    port: options.port,
+    secret,
+  });
   writeNewFile(path, text);
   const shown = relative(process.cwd(), path);
-  const needsUrl = backend === 'postgresql' || cacheBackend === 'postgresql';
+  const needsUrl = [backend, cacheBackend].some((name) => find(name)?.needsMigration === true);
   const first = needsUrl ? ` Put the URL of your database there, then run: coffer migrate --config ${shown}.` : '';
   const kept =
     secret === undefined
@@ -78,8 +99,8 @@ async function init(options: InitOptions): Promise<void> {
   say(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
 }
 
-async function chooseCache(backend: (typeof storages)[number], asks: boolean): Promise<(typeof caches)[number]> {
-  const suitable = cacheOf[backend];
+async function chooseCache(backend: string, asks: boolean): Promise<string> {
+  const suitable = cacheFor(backend);
   if (!asks) return suitable;
   return ask('And short-lived values?', [suitable, ...caches.filter((name) => name !== suitable)]);
 }

@@ -1,7 +1,7 @@
 // `coffer rebuild-quotas`: counts anew what buckets and collections hold.
 import process from 'node:process';
 import { Command } from 'commander';
-import type { RebuildOptions } from '../../app/quotas.ts';
+import type { RebuildOptions } from '../../maintenance/quotas.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
@@ -32,7 +32,7 @@ export function rebuildQuotasCommand(): Command {
 }
 
 async function rebuild(options: RebuildCommandOptions): Promise<void> {
-  const { rebuildQuotas } = await import('../../app/quotas.ts');
+  const { rebuildQuotas } = await import('../../maintenance/quotas.ts');
   const dryRun = options.dryRun === true;
   const isQuiet = options.quiet === true;
   const progress = new Progress(process.stderr, () => performance.now());

@@ -28,7 +28,7 @@ export function resyncCommand(): Command {
       if (settings.get('readonly')) {
         throw new Exit(exitCodes.failed, 'readonly is set: do this with a configuration that may write');
       }
-      const { resyncAll } = await import('../../app/resync.ts');
+      const { resyncAll } = await import('../../maintenance/resync.ts');
       const count = await resyncAll(settings);
       if (options.quiet !== true) say(`Clients of ${count} lists are told to synchronise anew.`);
     });

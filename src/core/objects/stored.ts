@@ -77,6 +77,11 @@ export function isTombstone(entry: StoredEntry): entry is Tombstone {
   return !(entry instanceof StoredObject);
 }
 
+/** Returns the length of the text of an entry; tombstones have none. */
+export function charsOf(entry: StoredEntry): number {
+  return isTombstone(entry) ? 0 : entry.text.length;
+}
+
 /** Ids that are their own JSON text between quotes, as almost all are. */
 const plainId = /^[\w-]*$/;
 

@@ -2,24 +2,12 @@
 // service follows from the settings, so it is made once.
 import type { JsonObject } from '../../base/json.ts';
 import { formatJson } from '../../base/json.ts';
-import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import { describeDocument } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../../engine/exchange.ts';
 import { openApiDocument } from './openapi.ts';
+import type { DocumentOptions } from './operations.ts';
 import { swaggerDocument } from './swagger.ts';
-
-export interface DocumentOptions {
-  readonly projectName: string;
-  readonly projectDocs: string;
-  readonly httpApiVersion: string;
-  readonly versionPrefix: string;
-  readonly policies: readonly AuthenticationPolicy[];
-  /** Status for clients that do not accept JSON. */
-  readonly notAcceptableStatus: number;
-  /** All endpoints of the service, these included; read when the first document is made. */
-  readonly endpoints: () => readonly Endpoint[];
-}
 
 /** The endpoints of both formats. */
 export function documentEndpoints(options: DocumentOptions): readonly Endpoint[] {

@@ -1,6 +1,7 @@
 // From endpoint records to the operations that a description of the API lists: each with its tag, its path parameters and
 // every response that the service may give. The two formats are written from these values.
 import type { JsonObject } from '../../base/json.ts';
+import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { DescribedResponse, OperationDescription } from '../../engine/description.ts';
 import type { Endpoint, Method, Operation } from '../../engine/endpoint.ts';
 
@@ -29,9 +30,19 @@ export interface DescribedPath {
 }
 
 export interface DescribedService {
+  /** All endpoints of the service, those of the descriptions included; read when the first document is made. */
   readonly endpoints: () => readonly Endpoint[];
   /** Status for clients that do not accept JSON, which the settings choose. */
   readonly notAcceptableStatus: number;
+}
+
+/** The service as a whole document presents it. */
+export interface DocumentOptions extends DescribedService {
+  readonly projectName: string;
+  readonly projectDocs: string;
+  readonly httpApiVersion: string;
+  readonly versionPrefix: string;
+  readonly policies: readonly AuthenticationPolicy[];
 }
 
 /** Describes every endpoint of the programming interface; pages and files for browsers are no part of it. */

@@ -1,18 +1,18 @@
-// Keys and values of account data in the cache and in the security state. They are derived from the secret of the
-// service, so that readers of these stores learn neither names nor passwords.
+// Keys and values of entries about accounts in the cache and the security state. They are derived with the secret of the
+// service, so that a reader of either learns neither names nor passwords.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Returns hex(HMAC-SHA256(key, text)). */
+/** Returns HMAC-SHA256(key, text) in hexadecimal. */
 export function digest(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** Returns the secret from which the cache keys of an account are derived. */
+/** Returns the key from which the cache keys of an account are derived. */
 export function cacheSecret(secret: string, id: string): string {
   return digest(secret, `accounts:${id}:verified`);
 }
 
-/** Compares two digests in constant time. */
+/** Returns whether two digests are equal, in constant time. */
 export function equalDigests(value: unknown, expected: string): boolean {
   return (
     typeof value === 'string' &&

@@ -1,11 +1,11 @@
-// Storage list, principal, URI and ids of accounts.
+// Accounts in storage and permissions: their list, URIs, ids and owners.
 import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 
-/** All accounts are in one list, so that administrators can page through it. Other users see only their own. */
+/** The list of all accounts. Administrators can page through it; other callers only see their own account. */
 export const accountList: ListKey = { kind: 'account', parent: '' };
 
-/** Prefix of user ids of the policy, independent of its name in the settings. */
+/** Prefix of user ids from the policy, independent of its name in the settings. */
 export const policyName = 'account';
 
 /** Returns the user id of an account. */
@@ -13,10 +13,10 @@ export function accountPrincipal(id: string): string {
   return `${policyName}:${id}`;
 }
 
-/** Returns the URI of an account, the key of its permissions. */
+/** Returns the URI of an account. */
 export function accountUri(id: string): string {
   return `/accounts/${id}`;
 }
 
-/** Ids are names or e-mail addresses. No setting changes this. */
+/** Accounts have names or e-mail addresses as ids; no setting changes that. */
 export const accountIds: IdGenerator = findIdGenerator('AccountIdGenerator')!;

@@ -1,12 +1,13 @@
-// One-time codes for owners of accounts: activation keys and temporary passwords.
+// One-time codes that are sent to the owner of an account: activation keys and temporary passwords.
 import { randomUUID } from 'node:crypto';
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { digest } from './account-cache.ts';
 
 export type CodePurpose = 'account-activation' | 'password-reset';
 
-/** A consumed code, and a function that restores it if the request fails. */
+/** A code that was used up. */
 export interface TakenCode {
+  /** Makes the code valid again, when the request is undone. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -26,24 +27,24 @@ export class OneTimeCodes {
   /**
    * Creates a code for an account, which replaces an earlier one.
    *
-   * @param requester whose quota of the security state it counts against
+   * @param requester whose share of the security state the code counts against
    * @throws SecurityStateFull
    */
   async issue(id: string, requester: string | undefined): Promise<string> {
     const code = randomUUID();
     const key = this.#key(id);
-    // An account has at most one code per purpose.
+    // At most one code per account and purpose, so the number of entries is limited.
     const entry = { purpose: this.#purpose, key, requester, isBoundElsewhere: true };
     await this.#state.put(entry, digest(key, code), this.#ttlSeconds);
     return code;
   }
 
-  /** Deletes the code of an account, if any. */
+  /** Deletes the code of an account, if it has one. */
   async revoke(id: string): Promise<void> {
     await this.#state.remove({ purpose: this.#purpose, key: this.#key(id) });
   }
 
-  /** Consumes the code. Exactly one of concurrent calls succeeds. A wrong code does not consume the right one. */
+  /** Uses the code up. Of concurrent calls exactly one succeeds; a wrong code leaves the right one valid. */
   async take(id: string, code: string): Promise<TakenCode | undefined> {
     const key = this.#key(id);
     const taken = await this.#state.take({ purpose: this.#purpose, key }, digest(key, code));

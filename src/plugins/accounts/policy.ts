@@ -1,7 +1,7 @@
-// The accounts policy: verifies Basic credentials with accounts. A recently verified password is recognised without the
-// slow check. Wrong passwords are counted, and above the limit they are refused unchecked. The fast check counts
-// nothing, so it must not confirm guesses. It works only for addresses that sent the right password, until that address
-// exceeds the limit.
+// The accounts policy: checks Basic credentials against accounts. A password that was recently correct passes a quick check
+// in place of the slow one; wrong ones are counted, and after too many they are refused unchecked. The quick check does not
+// count, so it must not serve guesses: it applies to addresses that have sent the right password, until they exceed the
+// limit of failures.
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
@@ -24,11 +24,11 @@ export interface AccountsPolicyOptions {
   readonly passwords: Passwords;
   readonly throttle: Throttle;
   readonly cacheTtlSeconds: number;
-  /** Maximum length of account ids; 0 means unlimited. */
+  /** Maximum length of an account id; 0 means unlimited. */
   readonly maxIdLength: number;
-  /** Whether a later policy accepts Basic credentials, so that unknown names are not failed logins. */
+  /** Whether a later policy accepts Basic credentials of other users, so that an unknown name is not a failed login. */
   readonly isFollowed: boolean;
-  /** Temporary passwords; absent if disabled. */
+  /** Temporary passwords; `undefined`: not supported. */
   readonly temporary: OneTimeCodes | undefined;
 }
 
@@ -39,11 +39,11 @@ export class AccountsPolicy implements AuthenticationPolicy {
   readonly challenge: string;
   readonly #options: AccountsPolicyOptions;
   /**
-   * Slow checks in progress, by account with address, then by password. Concurrent requests with the same credentials
-   * share one check.
+   * Slow checks in progress, by account and address, then by password. Concurrent requests with the same credentials share
+   * one check.
    */
   readonly #checks = new Map<string, Map<string, Promise<boolean>>>();
-  /** Cache keys whose expiry was extended recently, so that not every request does it. */
+  /** Cache keys whose lifetime was extended recently, so that not every request does it. */
   readonly #renewed: LRUCache<string, true>;
 
   constructor(options: AccountsPolicyOptions) {
@@ -62,7 +62,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
     const password = account === undefined ? undefined : getKey(account.attributes, 'password');
     const hash = typeof password === 'string' ? password : undefined;
-    // The fingerprint includes the hash, so that any change of the password invalidates it.
+    // Bound to the hash, so that the cache entry becomes invalid when any process changes the password.
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
     const isQuick = !wasBeingChecked && !this.#checks.has(key);
     let isRight = isQuick && hash !== undefined && equalDigests(verified, fingerprint);
@@ -75,7 +75,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     return isRight && isValidated ? login.user : undefined;
   }
 
-  /** Accepts a temporary password only for a request that sets a new one. */
+  /** Accepts a temporary password for a request that only sets a new password. */
   async authenticateOnce({ headers }: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined> {
     const { temporary } = this.#options;
     if (temporary === undefined || !['PUT', 'PATCH'].includes(request.method)) return undefined;
@@ -95,7 +95,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
   #renew(key: string): void {
     if (this.#renewed.has(key)) return;
     this.#renewed.set(key, true);
-    // The request does not wait. If this fails, only the next slow check comes earlier.
+    // The request does not wait: if this fails, the next slow check only comes earlier.
     this.#options.cache.expire(key, this.#options.cacheTtlSeconds).catch(() => this.#renewed.delete(key));
   }
 
@@ -114,7 +114,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
 
   async #check(login: Login, { key, hash, fingerprint, address }: Given): Promise<boolean> {
     const { cache, passwords, throttle, isFollowed, cacheTtlSeconds } = this.#options;
-    // Recently refused credentials are refused again, so that a client with an old password counts once.
+    // Repeated wrong credentials are not counted again, so a client with an old password does not lock the account.
     const refused = digest(fingerprint, 'refused');
     if ((await cache.get(refused)) === true) return false;
     const attempt = await throttle.begin(login.user, address);
@@ -140,7 +140,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
 }
 
 interface Given {
-  /** Cache key of the account with the address. */
+  /** Cache key of the account and address. */
   readonly key: string;
   readonly hash: string | undefined;
   readonly fingerprint: string;

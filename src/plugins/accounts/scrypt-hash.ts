@@ -1,5 +1,5 @@
-// Password hashes in the form `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, so that old hashes stay valid when costs are
-// raised.
+// Password hashes as texts: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. They contain their cost, so old hashes stay valid when
+// the cost is raised.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 interface ScryptHash {
@@ -16,7 +16,7 @@ const hashBytes = 32;
 const blockSize = 8;
 const parallelism = 3;
 
-/** Maximum parameters of verified hashes. Others were not created here and could cost too much. */
+/** Maximum parameters of a hash that is checked: a foreign hash could be arbitrarily expensive. */
 const most = { ln: 20, r: 16, p: 16 };
 
 const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{8,88})\$([A-Za-z0-9+/]{22,88})$/;
@@ -27,7 +27,7 @@ export async function hashWithScrypt(password: string, ln: number): Promise<stri
   return formatHash({ ...parameters, hash: await derive(password, parameters, hashBytes) });
 }
 
-/** Returns a hash that no password matches and that takes as long to verify as others. */
+/** Creates a hash that no password matches, with the usual cost of a check. */
 export function unmatchableHash(ln: number): string {
   return formatHash({
     ln,
@@ -38,7 +38,7 @@ export function unmatchableHash(ln: number): string {
   });
 }
 
-/** Returns whether the password matches the hash, or `undefined` for other texts. */
+/** Returns whether the password has the hash; `undefined` for texts of another form. */
 export async function matchesScrypt(password: string, text: string): Promise<boolean | undefined> {
   const stored = parseHash(text);
   if (stored === undefined) return undefined;
@@ -48,7 +48,7 @@ export async function matchesScrypt(password: string, text: string): Promise<boo
 function derive(password: string, { ln, r, p, salt }: Omit<ScryptHash, 'hash'>, length: number): Promise<Buffer> {
   const cost = 2 ** ln;
   return new Promise((resolve, reject) => {
-    // NFC makes equivalent Unicode sequences equal, independent of the keyboard.
+    // Normalized, because keyboards encode the same letters differently.
     scrypt(
       password.normalize('NFC'),
       salt,

@@ -1,8 +1,9 @@
-// Limits of failed logins, counted in the security state for all processes together. An attempt counts before it is
-// verified, so that concurrent attempts cannot exceed the limit. A successful attempt is subtracted again.
+// Limits on failed logins, counted in the security state, which all processes share. An attempt is counted before it is
+// checked, so that concurrent attempts cannot exceed the limit, and taken back when it succeeds.
 //
-// An attacker must not lock out the owner. So each known address of an account has its own counter for that account,
-// which attempts from other addresses do not change. It also has its own purpose, so that other clients cannot fill it.
+// Guessing must not lock the owner out: each address from which an account was used before has its own counter for that
+// account, which attempts from other addresses do not change. These counters have a purpose of their own, so that entries
+// of unknown addresses cannot fill it.
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
@@ -10,20 +11,20 @@ import { digest } from './account-cache.ts';
 
 export interface ThrottleOptions {
   readonly windowSeconds: number;
-  /** 0 means unlimited. */
+  /** Failures per account within the window; 0 means unlimited. */
   readonly failuresPerAccount: number;
   readonly failuresPerAddress: number;
   readonly knownAddressesPerAccount: number;
 }
 
 export interface Attempt {
-  /** Subtracts an attempt that was not a failure. */
+  /** Ends an attempt that does not count as a failure. */
   takeBack(): Promise<void>;
-  /** Subtracts an attempt with the right password, and makes the address known. */
+  /** Ends an attempt with the right password, and makes the address a known one of the account. */
   succeed(): Promise<void>;
 }
 
-/** Time that an address stays known after a login. */
+/** Time for which an address is known after a login from it. */
 const knownSeconds = 30 * 24 * 3600;
 
 interface Counter {
@@ -42,7 +43,7 @@ export class Throttle {
     this.#options = options;
   }
 
-  /** Starts an attempt, or returns the number of seconds until the next attempt is allowed. */
+  /** Begins an attempt, or returns the seconds until the next one is allowed. */
   async begin(id: string, address: string | undefined): Promise<Attempt | { readonly retryAfterSeconds: number }> {
     const place = address === undefined ? undefined : addressGroup(address);
     const known = this.#knownAddress(id, place ?? '');
@@ -68,20 +69,20 @@ export class Throttle {
     };
   }
 
-  /** Counts a failure in advance. Returns `undefined`, or the seconds until the next attempt is allowed. */
+  /** Counts a failure in advance; returns the seconds until another one may be counted if the limit is reached. */
   async #count(entry: SecurityEntry, limit: number): Promise<number | undefined> {
     const { windowSeconds } = this.#options;
     try {
       const secondsLeft = await this.#state.increment(entry, { limit, ttlSeconds: windowSeconds });
       return secondsLeft === undefined ? undefined : Math.max(1, Math.ceil(secondsLeft));
     } catch (error) {
-      // An attempt that cannot be counted must not be verified.
+      // An attempt that cannot be counted must not be checked, so it is refused.
       if (error instanceof SecurityStateFull) return error.retryAfterSeconds;
       throw error;
     }
   }
 
-  /** Makes an address known. If the security state is full, the stricter limits of unknown addresses apply. */
+  /** Stores a known address. If the security state is full, the stricter limits of unknown addresses apply. */
   async #remember(known: SecurityEntry): Promise<void> {
     try {
       await this.#state.put(known, '1', knownSeconds);
@@ -106,7 +107,7 @@ export class Throttle {
       .map(({ key, limit }) => ({ entry: { purpose: 'login', key, requester }, limit }));
   }
 
-  /** Returns the entry of a known address. It counts against the account, to which only the owner can add addresses. */
+  /** Known addresses count against the share of the account, to which only its owner can add. */
   #knownAddress(id: string, place: string): SecurityEntry {
     return {
       purpose: 'known-address',

@@ -2,15 +2,16 @@
 // collections are created on first use.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import { refusal } from '../../engine/access.ts';
+import { isConfirmed, refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { createIfMissing } from './implicit.ts';
 import { personalBucketId, personalBucketSecret } from './personal-bucket.ts';
 
 const alias = '/buckets/default';
@@ -73,6 +74,32 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
   if (id === undefined)
     throw new Error('bucket_id_generator and max_id_length must accept the ids of personal buckets');
   return id;
+}
+
+/**
+ * Creates the object, without attributes and owned by the caller, unless it exists. Reads do not open a transaction.
+ * Schemas of the bucket and rights to create do not apply: the plugin itself grants the personal bucket.
+ *
+ * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a new attempt
+ *   creates it again
+ */
+async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
+  if ((await objects.find(actor, place)) !== undefined) return;
+  const { caller, unit } = actor;
+  const { create } = objects.kind(place.kind).rules;
+  // An authorization policy has the last word.
+  if (!(await isConfirmed(create, caller, unit.reader, place.ids))) throw refusal(caller);
+  try {
+    await objects.write(actor, place, {
+      attributes: (old) => (old === undefined ? {} : undefined),
+      permissions: () => ({ write: [caller.principal] }),
+      isVerbatim: true,
+      isByService: false,
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.key !== 'missingParent') throw error;
+    throw new TransactionConflict('the bucket was deleted while an object in it was created', { cause: error });
+  }
 }
 
 async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string): Promise<void> {

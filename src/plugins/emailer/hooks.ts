@@ -61,9 +61,9 @@ function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Com
     complain(path, 'expected an object');
     return [];
   }
-  let isValid = true;
+  const invalid: string[] = [];
   const report: Complain = (name, description) => {
-    isValid = false;
+    invalid.push(name);
     complain(`${path}.${name}`, description);
   };
   const template = readText(hook, 'template', maxTemplateChars, report);
@@ -73,7 +73,7 @@ function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Com
   if (sender !== undefined && !isMailbox(sender)) report('sender', 'expected an e-mail address');
   const recipients = readRecipients(getKey(hook, 'recipients'), rules, report);
   const filters = filterNames.flatMap((name) => readFilter(hook, name, report));
-  if (!isValid) return [];
+  if (invalid.length > 0) return [];
   return [{ template: template ?? '', subject: subject || defaultSubject, sender, recipients, filters }];
 }
 

@@ -1,9 +1,8 @@
 // Events that send mails: changed objects, and named events of other plugins. Provides the values of filters and
 // placeholders.
 import { formatJson } from '../../base/json.ts';
-import type { NamedEvent } from '../../engine/events/event.ts';
+import type { Change, NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
-import type { Change } from '../../engine/kind.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import type { Filter } from './filters.ts';
 import type { Placeholders } from '../../base/template.ts';

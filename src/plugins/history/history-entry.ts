@@ -3,7 +3,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { formatEntry } from '../../core/objects/stored.ts';
 import type { Comparison, Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 
 /**
  * Formats the attributes of the entry for a change. The object is inserted as its stored text, which keeps all digits.

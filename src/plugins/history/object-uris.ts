@@ -1,6 +1,6 @@
 // URIs of objects with a history: their reader for settings, and tests whether a change is inside of one.
 import { createUriParser, objectTemplate, type ObjectAddress } from '../../core/objects/uris.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { list, type Reader } from '../../settings/readers.ts';
 
 /** The kinds of objects whose changes are recorded. */

@@ -2,7 +2,7 @@
 // per request. A prom-client registry exports them like its own metrics. Summaries have count and sum but no quantiles,
 // which need memory for each label set and cannot be aggregated over processes.
 import type { Counter, Registry } from 'prom-client';
-import type { Labels } from '../../http/metrics/sink.ts';
+import type { Labels } from '../../observability/metrics/sink.ts';
 
 export interface LabelledMetricOptions {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Gauges of database connection pools, read at collection time.
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../contracts/database.ts';
-import { helpOf } from '../../http/metrics/sink.ts';
+import { helpOf } from '../../observability/metrics/sink.ts';
 
 /** Adds gauges for databases with a connection pool or a writer queue. */
 export function addPoolGauges(registry: Registry, prefix: string, databases: Iterable<Database>): void {

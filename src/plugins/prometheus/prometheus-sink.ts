@@ -1,6 +1,6 @@
 // Metric sink of the plugin. Metrics are created on first use, because some names contain policies and listeners.
 import type { Registry } from 'prom-client';
-import { helpOf, type Labels, type MetricSink } from '../../http/metrics/sink.ts';
+import { helpOf, type Labels, type MetricSink } from '../../observability/metrics/sink.ts';
 import { LabelledMetric, type LabelledMetricOptions } from './labelled-metric.ts';
 
 export interface PrometheusOptions {

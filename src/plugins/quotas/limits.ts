@@ -70,14 +70,14 @@ export class QuotaLimits {
     return this.#find([`${ofBucket}_${collectionId}`, ofBucket, 'quotas.collection']);
   }
 
-  /** @param names prefixes of setting names, most specific first */
-  #find(names: readonly string[]): Limits {
-    const key = names[0]!;
+  /** @param prefixes of setting names, most specific first */
+  #find(prefixes: readonly string[]): Limits {
+    const key = prefixes[0]!;
     let limits = this.#known.get(key);
     if (limits === undefined) {
-      const look = (limit: string): number | undefined => {
-        for (const name of names) {
-          const value = this.#settings.lookupWith(count, `${name}_${limit}`);
+      const look = (name: string): number | undefined => {
+        for (const prefix of prefixes) {
+          const value = this.#settings.lookupWith(count, `${prefix}_${name}`);
           if (value !== undefined) return value;
         }
         return undefined;

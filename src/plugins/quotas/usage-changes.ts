@@ -1,5 +1,5 @@
 // Sums the changes of a request by bucket and collection.
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { add, noUsage, subtract, type Usage } from './counters.ts';
 import { sizeOf } from './size.ts';
 

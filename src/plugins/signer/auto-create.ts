@@ -1,48 +1,23 @@
 // Creation of source collections at start (setting `signer.auto_create_resources`).
 import { anonymous } from '../../engine/caller.ts';
-import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
-import { Retry } from '../../engine/retry.ts';
-import { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { internalRequest } from '../../engine/exchange.ts';
+import { runInUnit } from '../../engine/retry.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
 import { writeSource } from './review-attributes.ts';
 
-/** The request that events of the start carry, because no client sent one. */
-const noRequest: ServiceRequest = {
-  method: 'PUT',
-  target: '/',
-  headers: {},
-  body: RequestBody.none,
-  origin: '',
-  id: 'signer-start',
-};
-
 /**
  * Creates the missing parts of a source: its bucket, and its collection if the resource names one.
  *
  * @param writers principals that get `write` on what is created
  */
-export async function createSource(
-  service: SignerService,
-  resource: Resource,
-  writers: readonly string[],
-): Promise<void> {
+export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
   const { stores, logger } = service.host;
-  const retry = new Retry();
-  for (;;) {
-    const unit = new UnitOfWork(stores, logger, { contended: retry.contended });
-    try {
-      await create(service, unit, resource, writers);
-      return await unit.end(true);
-    } catch (error) {
-      await unit.abandon();
-      // Several processes may create the same source at the same time.
-      if (!retry.isLost(error)) throw error;
-      await retry.pause();
-    }
-  }
+  // Other processes may be starting at the same time and conflict with this one.
+  return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
 }
 
 async function create(
@@ -52,7 +27,7 @@ async function create(
   writers: readonly string[],
 ): Promise<void> {
   const { objects } = service.host;
-  const actor = { unit, request: noRequest, caller: pluginCaller };
+  const actor = { unit, request: internalRequest('signer-start'), caller: pluginCaller };
   const asNew = {
     attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
     permissions: () => ({ write: writers }),

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
-import { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../../engine/database-unit.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { Capability, CurrentCapability } from '../../http/views/root.ts';
@@ -114,7 +114,7 @@ export class MatchedCollections {
   /** Reads the existing collections of the source buckets. */
   async start(): Promise<void> {
     if (this.#patterns.length === 0) return;
-    const unit = new UnitOfWork(this.#host.stores, this.#host.logger);
+    const unit = new DatabaseUnit(this.#host.stores, this.#host.logger);
     try {
       for (const bucket of this.#found.keys()) {
         for await (const collection of readCollections({ unit }, bucket)) this.#add({ bucket, collection });

@@ -1,7 +1,7 @@
 // Checks that keep signatures valid. They refuse floats in sources, client writes to previews and destinations, and
 // deletions of objects that a source needs.
 import { isTombstone } from '../../core/objects/stored.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
 import { byId, walk } from '../../engine/walk.ts';
 import { containsFloat } from './canonical-json.ts';

@@ -2,7 +2,7 @@
 import { getKey, type JsonObject } from '../../base/json.ts';
 import { formatPayload } from '../../core/events/payload.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { countBytes, countDifferences, type Difference } from './records.ts';
 import type { Work } from './service.ts';
 

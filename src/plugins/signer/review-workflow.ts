@@ -1,8 +1,9 @@
 // The review workflow: executes the steps of the state machine after a change to a source collection, inside the
 // transaction of the request.
 import { getKey, type JsonObject } from '../../base/json.ts';
-import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { compareRecords, publishRecords, restoreRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
@@ -73,7 +74,7 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
 /** Cleans up the targets of a source that was deleted itself or with its bucket. */
 export async function onDeletion(work: Work): Promise<void> {
   const found = await findCollection(work, work.route.source);
-  // The same request may have recreated the source.
+  // The source may have been recreated by the same request.
   if (found === undefined) await cleanUpTargets(work);
 }
 

@@ -1,7 +1,8 @@
 // Event subscribers of the plugin: they start the workflow for changes to sources and refuse forbidden changes.
-import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import {
   refuseBucketDeletion,
   refuseFloats,

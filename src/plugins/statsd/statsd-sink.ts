@@ -1,5 +1,5 @@
 // Metric sink that formats StatsD lines: names with dots, labels appended as `.label.value`.
-import type { Labels, MetricSink } from '../../http/metrics/sink.ts';
+import type { Labels, MetricSink } from '../../observability/metrics/sink.ts';
 
 export class StatsdSink implements MetricSink {
   readonly #prefix: string;

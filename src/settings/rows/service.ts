@@ -145,4 +145,9 @@ export const loggingSettings = {
     'Form of log lines: JSON, readable, or readable on a terminal and JSON elsewhere.',
     { default: 'auto' },
   ),
+  slow_operation_ms: setting(
+    integer({ min: 0 }),
+    'Milliseconds from which on a call to a backend is logged as slow, with its list and never with values; 0 logs none.',
+    { default: 0 },
+  ),
 };

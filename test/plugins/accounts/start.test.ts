@@ -1,7 +1,8 @@
 // Settings that prevent the start of a service with accounts, and the errors.
 import { expect, it } from 'vitest';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startTestService } from '../../../src/testing/index.ts';
+import { accountSettings as accountTable } from '../../../src/plugins/accounts/settings.ts';
 import { accountSettings, startAccounts } from './service.ts';
 
 it.each([
@@ -47,7 +48,7 @@ it('settings of accounts and mails are validated with all others.', () => {
     'mail.port': 'smtp',
     'mail.mailer': 'pigeon',
   };
-  expect(() => settingsOf(wrong)).toThrow(/4 settings are wrong/);
+  expect(() => settingsOf(wrong, [accountTable])).toThrow(/4 settings are wrong/);
 });
 
 it('names of existing deployments are accepted.', async () => {

@@ -1,0 +1,53 @@
+// The access log: one line for each outer request, one more for each entry of a batch, and one for each refusal.
+// Lines contain neither bodies nor credentials.
+import type { Logger } from '../contracts/logger.ts';
+import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
+
+/** Returns an observer that logs requests and their responses, in the fields that existing log pipelines know. */
+export function accessLog(logger: Logger): Observer {
+  return {
+    observe(observation) {
+      if (observation.kind === 'request') {
+        const { requestId, entries = [] } = observation;
+        for (const entry of entries) logger.info({ ...common(entry), rid: requestId }, 'subrequest.summary');
+        logger.info(summary(observation), 'request.summary');
+      } else if (observation.kind === 'refusal') {
+        const { permission, uri, userId, requestId } = observation;
+        logger.info({ perm: permission, uri, userid: userId, rid: requestId }, 'Permission refused');
+      }
+    },
+  };
+}
+
+/** Fields that are `undefined` do not appear in the line. */
+function common({ method, path, query, status, milliseconds, errno, userId }: Answered): Record<string, unknown> {
+  return {
+    method,
+    path,
+    querystring: query === '' ? undefined : query,
+    code: status,
+    errno,
+    t: Math.round(milliseconds),
+    uid: userId,
+    authn_type: userId?.slice(0, userId.indexOf(':')),
+  };
+}
+
+function summary(observation: RequestObservation): object {
+  const { requestId, agent, language, entries } = observation;
+  const fields = common(observation);
+  fields['rid'] = requestId;
+  fields['agent'] = agent;
+  fields['lang'] = language;
+  fields['time'] = formatTime(Date.now());
+  fields['batch_size'] = entries?.length;
+  return fields;
+}
+
+let known = { time: Number.NaN, text: '' };
+
+/** Formats a time; under load many requests end in one millisecond. */
+function formatTime(time: number): string {
+  if (time !== known.time) known = { time, text: new Date(time).toISOString() };
+  return known.text;
+}
