@@ -33,7 +33,8 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
   return reason === undefined ? { pending, dead } : { pending, dead, reason };
 }
 
-/** Removes a page of the dead letters of one list, oldest first. With `retry` they are appended to their outbox with reset
+/**
+ * Removes a page of the dead letters of one list, oldest first. With `retry` they are appended to their outbox with reset
  * attempts, otherwise deleted.
  *
  * @returns number of removed dead letters; 0 if none remain

@@ -153,7 +153,7 @@ export class OutboxWorker {
 }
 
 /** Returns the delay before a retry: exponential, with a random part that spreads simultaneous retries. */
-export function delayOf(
+function delayOf(
   attempts: number,
   retryAfterMs: number | undefined,
   { retryMinMs, retryMaxMs }: Pick<WebhookOptions, 'retryMinMs' | 'retryMaxMs'>,

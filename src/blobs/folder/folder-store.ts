@@ -37,7 +37,8 @@ const sharedModes = { file: 0o640, folder: 0o750 };
 /** Hidden, so that a web server does not serve it. */
 const spoolFolderName = '.incoming';
 
-/** Opens the folder. A missing folder is created on first use. A folder that disappears later, such as an unmounted disk, is
+/**
+ * Opens the folder. A missing folder is created on first use. A folder that disappears later, such as an unmounted disk, is
  * not recreated.
  *
  * @throws Error when the folder cannot be used

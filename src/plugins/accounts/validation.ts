@@ -154,8 +154,8 @@ export class Validation {
   }
 
   /**
-   * Counts a request, and returns whether the limit of this hour allows it. When clients with many addresses have used up
-   * all entries, it is allowed: the counter of each account, which always has room, still limits mails.
+   * Counts a request, and returns whether the limit of this hour allows it. If clients with many addresses have used up all
+   * entries, it is allowed. The counter of each account, which always has room, still limits the mails.
    */
   async #mayCount(
     of: string,

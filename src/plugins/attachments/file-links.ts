@@ -45,7 +45,7 @@ export function bucketUri({ bucket }: Pick<RecordIds, 'bucket'>): string {
   return `/buckets/${bucket}`;
 }
 
-export function collectionUri(recordIds: Omit<RecordIds, 'record'>): string {
+function collectionUri(recordIds: Omit<RecordIds, 'record'>): string {
   return `${bucketUri(recordIds)}/collections/${recordIds.collection}`;
 }
 

@@ -60,8 +60,10 @@ const maxDrainedBytes = 64 * 1_048_576;
 
 const forms = new WeakMap<RequestBody, Promise<Form>>();
 
-/** Reads the form in the body of a request once, even if called repeatedly. The temporary file exists until the response is
+/**
+ * Reads the form in the body of a request once, even if called repeatedly. The temporary file exists until the response is
  * final.
+ *
  * @throws ServiceError invalidParameters, invalidPostedData, requestTooLarge, badRequest, overloaded
  */
 export function readForm(

@@ -73,7 +73,8 @@ function requireUpload({ uploaded }: AttachmentService, unit: UnitOfWork, change
   if (own === undefined || !equalValues(own, after)) throw new ServiceError('attachmentModified');
 }
 
-/** Links the file of a record to a copy of the record, so that readers of the copy can read it. A record gets a file only by
+/**
+ * Links the file of a record to a copy of the record, so that readers of the copy can read it. A record gets a file only by
  * an upload or as such a copy. An attachment that a client wrote into a record links no file when it is copied.
  */
 async function linkCopy({ ids, copiedFrom, list }: Change, unit: UnitOfWork): Promise<void> {

@@ -4,8 +4,10 @@ import type { BlobEntry, BlobStore } from '../../contracts/blobs.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { allLocations } from './file-links.ts';
 
-/** Returns files that no link names and that are old enough that no running request can still link them. Names are never
+/**
+ * Returns files that no link names and that are old enough that no running request can still link them. Names are never
  * reused, so a file without a record does not get one later.
+ *
  * @param before milliseconds since 1970 UTC
  */
 export async function findUnusedFiles(

@@ -108,7 +108,8 @@ function requireExtension({ extensions }: AttachmentService, filename: string): 
   return extension;
 }
 
-/** Deletes the file if the unit of work is rolled back. If the result of a commit is unknown, the file stays and `coffer
+/**
+ * Deletes the file if the unit of work is rolled back. If the result of a commit is unknown, the file stays and `coffer
  * attachments-clean` decides later.
  *
  * @returns a function that deletes the file at once

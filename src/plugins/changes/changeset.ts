@@ -171,8 +171,10 @@ async function collectionChangeset(
   });
 }
 
-/** Returns a whole list. While it does not fit, it is read again with twice the limit, so that memory is reserved only for
+/**
+ * Returns a whole list. While it does not fit, it is read again with twice the limit, so that memory is reserved only for
  * large lists.
+ *
  * @throws ServiceError requestTooLarge, overloaded
  */
 async function readWhole(

@@ -78,16 +78,16 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
 
 /**
  * Creates the object, without attributes and owned by the caller, unless it exists. Reads do not open a transaction.
- * Schemas of the bucket and rights to create do not apply: the plugin itself grants the personal bucket.
+ * Schemas of the bucket and permissions to create do not apply, because the plugin itself grants the personal bucket.
  *
- * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a new attempt
+ * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a retry
  *   creates it again
  */
 async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
   if ((await objects.find(actor, place)) !== undefined) return;
   const { caller, unit } = actor;
   const { create } = objects.kind(place.kind).rules;
-  // An authorization policy has the last word.
+  // An authorization policy can still refuse.
   if (!(await isConfirmed(create, caller, unit.reader, place.ids))) throw refusal(caller);
   try {
     await objects.write(actor, place, {

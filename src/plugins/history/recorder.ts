@@ -96,7 +96,8 @@ async function recordInBucket(
   await trimHistory(kind, trim, changes, { storage, permission });
 }
 
-/** Returns a function from a change to the readers of its entry: the principals that can read or write the bucket, the
+/**
+ * Returns a function from a change to the readers of its entry: the principals that can read or write the bucket, the
  * collection or the object at this time.
  */
 async function findReaders(

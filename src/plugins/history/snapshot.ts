@@ -110,7 +110,8 @@ async function findDeletions(changes: ChangeLog, at: number): Promise<Deletions>
   return { before: undefined, isLater, deleted };
 }
 
-/** Returns whether a deletion of the collection was before the time. Each list has its own clock, which may be ahead of the
+/**
+ * Returns whether a deletion of the collection was before the time. Each list has its own clock, which may be ahead of the
  * time. So a record that was written before the deletion counts as earlier, whatever its timestamp.
  */
 async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number): Promise<boolean> {

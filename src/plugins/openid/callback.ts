@@ -3,7 +3,7 @@
 import { isLoopback } from '../../http/authentication/parameters.ts';
 
 /** Maximum number of characters of a callback URL. */
-export const maxCallbackLength = 2048;
+const maxCallbackLength = 2048;
 
 /** One entry of `openid_allowed_callbacks`. */
 export type CallbackRule = (url: URL) => boolean;

@@ -72,7 +72,8 @@ export function clearLoginCookie(state: string, scope: CookieScope): string {
   return formatCookie(nameOf(state, scope), '', 0, scope);
 }
 
-/** Returns the name of a cookie. With TLS the prefix `__Host-` prevents other hosts of the same domain from setting it.
+/**
+ * Returns the name of a cookie. With TLS the prefix `__Host-` prevents other hosts of the same domain from setting it.
  * Browsers accept the prefix only with the path `/`, so the narrower path is for services without TLS on loopback
  * addresses.
  */

@@ -16,7 +16,7 @@ import { writeSource } from './review-attributes.ts';
  */
 export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
   const { stores, logger } = service.host;
-  // Other processes may be starting at the same time and conflict with this one.
+  // Several processes may create the same source at the same time.
   return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
 }
 

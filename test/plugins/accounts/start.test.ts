@@ -22,9 +22,9 @@ it.each([
     'Give that policy another name',
   ],
   [
-    'creators who are no administrators',
+    'account creators that are not administrators',
     { account_create_principals: 'system.Everyone account:a account:b', account_write_principals: 'account:b' },
-    'account_create_principals names account:a, which account_write_principals does not name',
+    'account_create_principals contains account:a, which account_write_principals does not contain',
   ],
 ])('a service with %s does not start.', async (_what, settings, message) => {
   await expect(startTestService({ settings: { ...accountSettings, ...settings } })).rejects.toThrow(message);
