@@ -6,7 +6,7 @@ import { accountSettings as accountTable } from '../../../src/plugins/accounts/s
 import { accountSettings, startAccounts } from './service.ts';
 
 it.each([
-  ['no policy for them', { 'multiauth.policies': 'basicauth' }, 'put account into multiauth.policies'],
+  ['no policy for them', { 'multiauth.policies': 'basicauth' }, 'Add account to multiauth.policies'],
   [
     'the Basic policy before that of accounts',
     { 'multiauth.policies': 'basicauth account' },
