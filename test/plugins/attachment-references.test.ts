@@ -133,13 +133,13 @@ forEachBackend((backend) => {
 
     it.each([
       ['the copy is deleted', ['DELETE', copy]],
-      ['all records beside the original are deleted', ['DELETE', '/buckets/public/collections/c/records']],
+      ['all records of its collection are deleted', ['DELETE', '/buckets/public/collections/c/records']],
       ['the collection of the copy is deleted', ['DELETE', '/buckets/public/collections/c']],
       ['all collections of its bucket are deleted', ['DELETE', '/buckets/public/collections']],
       ['the bucket of the copy is deleted', ['DELETE', '/buckets/public']],
       ['the copy is replaced by a record without a file', ['PUT', copy]],
     ] as const)(
-      'are closed when %s, also to whoever makes it anew with the same text.',
+      'are no longer readable when %s, even if a client recreates it with the same text.',
       async (_name, [method, target]) => {
         const location = await uploadTo(original, 'hello');
         await copyRecord(original, copy);

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { allBackends } from '../../support/backends.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
-import { collection, everybody, mailSettings, putRecord, saveHooks, start } from './service.ts';
+import { collection, team, mailSettings, putRecord, saveHooks, start } from './service.ts';
 
 const recordHook = {
   resource_name: 'record',
   template: '{action} {id}',
   subject: '{action} {id}',
-  recipients: [everybody],
+  recipients: [team],
 };
 
 describe.each(allBackends)('Mails about changes on $name', (backend) => {
@@ -26,7 +26,7 @@ describe.each(allBackends)('Mails about changes on $name', (backend) => {
       await owner.request('DELETE', `${collection}/records/apple`);
       const letters = await sink.received(3);
       expect(letters.map(({ text }) => text)).toEqual(['create apple', 'update apple', 'delete apple']);
-      expect(letters[0]).toMatchObject({ subject: 'create apple', to: [everybody], from: 'coffer@localhost' });
+      expect(letters[0]).toMatchObject({ subject: 'create apple', to: [team], from: 'coffer@localhost' });
     } finally {
       await service.close();
     }
@@ -92,7 +92,7 @@ describe('The text of a mail', () => {
   it('has a default subject, and the sender of the hook if given.', async () => {
     const { owner, sink } = await start();
     const sender = 'The larder <larder@example.org>';
-    await saveHooks(owner, [{ resource_name: 'record', template: 'x', recipients: [everybody], sender }]);
+    await saveHooks(owner, [{ resource_name: 'record', template: 'x', recipients: [team], sender }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
     expect(letter).toMatchObject({
@@ -107,7 +107,7 @@ describe('The text of a mail', () => {
     await saveHooks(owner, [{ ...recordHook, subject: 'a\r\nBcc: eve@example.org\r\n\r\nb \u2028 {id}' }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
-    expect(letter!.to).toEqual([everybody]);
+    expect(letter!.to).toEqual([team]);
     expect(letter!.raw).not.toMatch(/^Bcc:/im);
     expect(letter!.text).toBe('create apple');
   });
@@ -133,7 +133,7 @@ describe('Hooks', () => {
 
   it('without filters match records and the collection itself, including its deletion.', async () => {
     const { owner, sink } = await start();
-    await saveHooks(owner, [{ template: '{resource_name} {action}', recipients: [everybody] }]);
+    await saveHooks(owner, [{ template: '{resource_name} {action}', recipients: [team] }]);
     await sink.received(1);
     await putRecord(owner, 'apple');
     await sink.received(2);
@@ -201,11 +201,11 @@ describe('Recipients', () => {
       'account:TEAM@example.org',
     ];
     await owner.request('PUT', '/v1/buckets/food/groups/cooks', { body: { data: { members } } });
-    const recipients = [`The team <${everybody}>`, '/buckets/food/groups/cooks', '/buckets/food/groups/gone'];
+    const recipients = [`The team <${team}>`, '/buckets/food/groups/cooks', '/buckets/food/groups/gone'];
     await saveHooks(owner, [{ ...recordHook, recipients }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
-    expect(letter!.to).toEqual([everybody, 'zoe@example.org', 'ann@example.org']);
+    expect(letter!.to).toEqual([team, 'zoe@example.org', 'ann@example.org']);
   });
 
   it('that do not exist get no mail, and the limit applies to addresses.', async () => {

@@ -1,21 +1,21 @@
 // Validation of hooks when they are saved.
 import { describe, expect, it } from 'vitest';
-import { collection, everybody, saveHooks, start } from './service.ts';
+import { collection, team, saveHooks, start } from './service.ts';
 
-const fine = { template: 'x', recipients: [everybody] };
+const fine = { template: 'x', recipients: [team] };
 
 describe('Saving hooks', () => {
   it.each<[string, unknown]>([
     ['hooks.0', ['x']],
     ['hooks', { 0: fine }],
     ['hooks', Array.from({ length: 21 }, () => fine)],
-    ['hooks.0.template', [{ recipients: [everybody] }]],
+    ['hooks.0.template', [{ recipients: [team] }]],
     ['hooks.0.template', [{ ...fine, template: 1 }]],
     ['hooks.0.template', [{ ...fine, template: 'x'.repeat(10_001) }]],
     ['hooks.1.recipients', [fine, { template: 'x' }]],
     ['hooks.0.recipients', [{ ...fine, recipients: [] }]],
-    ['hooks.0.recipients', [{ ...fine, recipients: everybody }]],
-    ['hooks.0.recipients', [{ ...fine, recipients: Array.from({ length: 101 }, () => everybody) }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: team }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: Array.from({ length: 101 }, () => team) }]],
     ['hooks.0.subject', [{ ...fine, subject: ['x'] }]],
     ['hooks.0.sender', [{ ...fine, sender: 'somebody' }]],
     ['hooks.0.sender', [{ ...fine, sender: 'a@example.org\r\nBcc: b@example.org' }]],
@@ -57,7 +57,7 @@ describe('Saving hooks', () => {
     '/buckets/food/collections/fruits',
   ])('%j is not a recipient.', async (recipient) => {
     const { owner } = await start();
-    const answer = await saveHooks(owner, [{ ...fine, recipients: [everybody, recipient] }]);
+    const answer = await saveHooks(owner, [{ ...fine, recipients: [team, recipient] }]);
     expect([answer.status, answer.body]).toMatchObject([
       400,
       { details: [{ name: 'data.kinto-emailer.hooks.0.recipients.1' }] },

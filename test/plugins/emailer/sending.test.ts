@@ -7,9 +7,9 @@ import { startTestService } from '../../../src/testing/index.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 import { openDoor } from '../accounts/service.ts';
 import { run, workingFolder } from '../../cli/process.ts';
-import { collection, everybody, mailSettings, putRecord, saveHooks, start } from './service.ts';
+import { collection, team, mailSettings, putRecord, saveHooks, start } from './service.ts';
 
-const hook = { resource_name: 'record', template: '{action} {id}', recipients: [everybody] };
+const hook = { resource_name: 'record', template: '{action} {id}', recipients: [team] };
 
 /** Returns a logger that collects errors. */
 function errorLog(): { readonly logger: Logger; readonly errors: readonly string[]; readonly news: EventEmitter } {
@@ -95,7 +95,7 @@ it('invalid stored hooks are ignored, and the others are sent.', async () => {
   await transaction.commit();
   await putRecord(owner, 'apple');
   const letters = await sink.received(1);
-  expect(letters.map(({ to }) => to)).toEqual([[everybody]]);
+  expect(letters.map(({ to }) => to)).toEqual([[team]]);
 });
 
 it('the plugin accepts its name in Kinto and has a capability.', async () => {

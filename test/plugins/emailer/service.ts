@@ -6,7 +6,7 @@ import { startMailSink, type MailSink } from '../../support/mail-sink.ts';
 
 export const collection = '/v1/buckets/food/collections/fruits';
 
-export const everybody = 'team@example.org';
+export const team = 'team@example.org';
 
 export interface Started {
   readonly service: TestService;

@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { decide, type Decision, type StatusChange } from '../../../src/plugins/signer/review-status.ts';
 
-const nobody = { isEditor: false, isReviewer: false, isRequester: false };
+const noMembership = { isEditor: false, isReviewer: false, isRequester: false };
 
 /** Returns the step, or the kind of refusal. */
 function outcome(change: Pick<StatusChange, 'from' | 'to' | 'isReviewed'> & Partial<StatusChange>): string {
-  const decision: Decision = decide({ ...nobody, ...change });
+  const decision: Decision = decide({ ...noMembership, ...change });
   return decision.kind === 'step' ? decision.step : decision.kind;
 }
 
