@@ -2,7 +2,7 @@
 import type { Logger } from '../contracts/logger.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { Dispatcher, type DispatchOptions } from '../http/dispatch.ts';
-import { Load } from '../http/load.ts';
+import { LoadShedder } from '../http/load-shedder.ts';
 import type { IdRules } from '../http/path-rules.ts';
 import { createRouter } from '../http/router.ts';
 import type { RunnerOptions } from '../http/runner.ts';
@@ -47,7 +47,7 @@ export function createServers(options: ServersOptions): Servers {
   });
   const runner = runnerOf(publicEndpoints(settings, endpoints));
   const vital = vitalPaths(endpoints, dispatching.place);
-  const load = new Load({
+  const load = new LoadShedder({
     maxUnderWay: settings.get('max_requests_under_way'),
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
     vitalPaths: vital,

@@ -12,7 +12,7 @@ import { withAddedPermissions } from '../engine/kind.ts';
 import { Objects } from '../engine/objects.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import type { EngineOptions } from '../engine/scope.ts';
-import { Announcements } from '../http/announcements.ts';
+import { OperatorNotices } from '../http/operator-notices.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import { Cors } from '../http/cors.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
@@ -248,7 +248,7 @@ export async function assemble(
     logger,
     errors: errorOptions(settings, policies),
     redirects: redirectOptions(settings),
-    announcements: new Announcements(
+    notices: new OperatorNotices(
       {
         backoffSeconds: settings.get('backoff'),
         backoffPercentage: settings.get('backoff_percentage'),

@@ -1,9 +1,9 @@
 // Looks for principals in permissions and groups that name nothing: misspelt user ids, deleted groups and accounts. The
 // protocol accepts them, so nobody else reports them. Reads committed state only, and no more of it than allowed.
-import { briefText } from '../base/brief.ts';
+import { quoteText } from '../base/abbreviate.ts';
 import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
-import { findFormFault, type PrincipalForms } from '../core/permissions/principal-form.ts';
+import { findPrincipalFault, type PrincipalForms } from '../core/permissions/principal-form.ts';
 import type { Settings } from '../settings/settings.ts';
 import { builtInNames } from './built-in-plugins.ts';
 
@@ -61,7 +61,7 @@ export async function findUnknownPrincipals(check: PrincipalCheck): Promise<Prin
     const fault = await findFault(principal, check);
     known.set(principal, fault);
     if (fault === undefined || ++doubtful > maxReported) return;
-    faults.push(`the principal ${briefText(principal, 100)} in ${place} ${fault}`);
+    faults.push(`the principal ${quoteText(principal, 100)} in ${place} ${fault}`);
   };
   const limits = { maxObjects: check.maxObjects, isOver };
   const entries = await walk(
@@ -114,7 +114,7 @@ async function findFault(
   principal: string,
   { storage, forms, hasAccounts }: PrincipalCheck,
 ): Promise<string | undefined> {
-  const fault = findFormFault(principal, forms);
+  const fault = findPrincipalFault(principal, forms);
   if (fault !== undefined) return fault;
   if (principal.startsWith('/')) {
     const [, , bucket = '', , group = ''] = principal.split('/');

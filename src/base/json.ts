@@ -1,7 +1,7 @@
 // JSON values as the service keeps them: what came in goes out. Numbers that a double cannot hold keep their
 // digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
 
-import { describeMalformed, describeMalformedString, type Expectation } from './json-place.ts';
+import { describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
 import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 

@@ -7,7 +7,7 @@ import { describeProblem } from '../settings/problems.ts';
 import { rewriteConfigFile } from '../settings/rewrite.ts';
 import { coreSettings } from '../settings/table.ts';
 import { writeNewFile } from './new-file.ts';
-import { complain, say } from './terminal.ts';
+import { printError, print } from './terminal.ts';
 
 /**
  * Prints the new file, or writes it where none is.
@@ -24,10 +24,10 @@ export async function initFrom(source: string, target: string | undefined): Prom
     tables: [coreSettings, ...tables],
     families: [...coreFamilies, ...families],
   });
-  for (const problem of problems) complain(describeProblem(problem));
+  for (const problem of problems) printError(describeProblem(problem));
   if (target === undefined) process.stdout.write(text);
   else {
     writeNewFile(target, text);
-    say(`Wrote ${target}. Look at it with: coffer check --config ${target}`);
+    print(`Wrote ${target}. Look at it with: coffer check --config ${target}`);
   }
 }

@@ -21,7 +21,7 @@ import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
-import { complain } from './terminal.ts';
+import { printError } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -85,14 +85,14 @@ function report(error: unknown, options: CommonOptions): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof Exit) {
-    if (error.message !== '') complain(`coffer: ${withConfig(error.message, options)}`);
+    if (error.message !== '') printError(`coffer: ${withConfig(error.message, options)}`);
     return error.code;
   }
   if (error instanceof SettingsError) {
-    complain(error.message);
+    printError(error.message);
     return exitCodes.failed;
   }
-  complain(`coffer: ${withConfig(describeError(error, options.debug === true), options)}`);
+  printError(`coffer: ${withConfig(describeError(error, options.debug === true), options)}`);
   return exitCodes.failed;
 }
 

@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline/promises';
 import { Exit, exitCodes } from './exit-codes.ts';
 
 /** A line of result. */
-export function say(line: string): void {
+export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 /** A line about what went wrong, or what the user should know. */
-export function complain(line: string): void {
+export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 

@@ -1,6 +1,6 @@
 // Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
 // in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
-import type { JoinedEntries } from '../core/objects/joined.ts';
+import type { JoinedEntries } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';

@@ -1,6 +1,6 @@
 // The one table of errors: what each is called, its status and its number on the wire. Code throws a `ServiceError`;
 // only the HTTP room knows how a body looks. See docs/reference/http-api/errors.md.
-import { briefText } from '../base/brief.ts';
+import { quoteText } from '../base/abbreviate.ts';
 
 interface ErrorRow {
   readonly status: number;
@@ -175,7 +175,7 @@ export class ServiceError extends Error {
  */
 export function notFound(key: 'missingObject' | 'missingParent', kind: string, id: string): ServiceError {
   return new ServiceError(key, {
-    message: `The ${kind} ${briefText(id)} does not exist.`,
+    message: `The ${kind} ${quoteText(id)} does not exist.`,
     details: { id, resource_name: kind },
   });
 }

@@ -2,7 +2,7 @@
 // out of a batch.
 import { formatJson, JsonSyntaxError, type JsonLimits, type JsonValue } from '../base/json.ts';
 import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
-import { parseSentJson } from '../base/sent-json.ts';
+import { parseRequestJson } from '../base/request-json.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
 
 /** Header names are lower-case; repeated headers are joined as HTTP says. */
@@ -185,7 +185,7 @@ export class RequestBody {
     if (this.#error !== undefined) throw this.#error;
     if (this.#value === undefined) {
       try {
-        this.#value = parseSentJson(this.#text ?? '', this.#limits);
+        this.#value = parseRequestJson(this.#text ?? '', this.#limits);
       } catch (error) {
         if (error instanceof JsonSyntaxError) this.#error = error;
         throw error;

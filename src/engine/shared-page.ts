@@ -1,7 +1,7 @@
 // A page of a list for somebody who may see many of its objects one by one: the list is walked in its own order, and
 // each object asked for its entries, so that a page costs a page, however many objects are shared.
 import type { Page } from '../contracts/storage.ts';
-import { fitPage, PageFill } from '../core/objects/joined.ts';
+import { fitPage, PageFill } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';

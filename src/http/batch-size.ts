@@ -11,11 +11,11 @@ export interface BatchSizeOptions {
 /** Defaults of this size in all entries together need no reservation. */
 const smallBytes = 65_536;
 /** What a byte of an entry takes besides its answer: the text to store. */
-const expansionOfEntry = 1;
+const entryExpansion = 1;
 /** Answers are joined in the end, and sent as bytes. */
-const expansionOfAnswer = 2.5;
+const responseExpansion = 2.5;
 /** Answers are reserved in steps. */
-const answerStepBytes = 1_048_576;
+const responseStepBytes = 1_048_576;
 /** What a value of the defaults weighs besides its text: entries that add to an object get a copy of it. */
 const bytesOfValue = 8;
 
@@ -54,7 +54,7 @@ export class BatchSize implements MemoryAccount {
   readonly #maxBytes: number;
   readonly #request: ServiceRequest;
   #ofEntries = 0;
-  #ofAnswers = 0;
+  #ofResponses = 0;
   #ofStored = 0;
   /** Reserved for answers. */
   #reserved = 0;
@@ -73,7 +73,7 @@ export class BatchSize implements MemoryAccount {
    */
   takeEntries(defaultsBytes: number): Promise<void> | undefined {
     if (defaultsBytes <= smallBytes) return undefined;
-    this.#ofEntries = defaultsBytes * expansionOfEntry;
+    this.#ofEntries = defaultsBytes * entryExpansion;
     this.#reserved = defaultsBytes;
     return this.#request.memory?.reserve(this.#besides);
   }
@@ -83,14 +83,14 @@ export class BatchSize implements MemoryAccount {
    *
    * @throws ServiceError requestTooLarge or overloaded
    */
-  takeAnswer(bytes: number): void {
-    this.#ofAnswers += bytes;
-    if (this.#ofAnswers > this.#maxBytes) {
+  takeResponse(bytes: number): void {
+    this.#ofResponses += bytes;
+    if (this.#ofResponses > this.#maxBytes) {
       const message = `The answers to the batch are larger than ${this.#maxBytes} bytes together.`;
       throw new ServiceError('requestTooLarge', { message });
     }
-    if (this.#ofAnswers <= Math.max(smallBytes, this.#reserved)) return;
-    this.#reserved = this.#ofAnswers + answerStepBytes;
+    if (this.#ofResponses <= Math.max(smallBytes, this.#reserved)) return;
+    this.#reserved = this.#ofResponses + responseStepBytes;
     this.#request.memory?.reserveNow(this.#besides);
   }
 
@@ -128,6 +128,6 @@ export class BatchSize implements MemoryAccount {
   }
 
   get #besides(): number {
-    return this.#ofEntries + this.#reserved * expansionOfAnswer;
+    return this.#ofEntries + this.#reserved * responseExpansion;
   }
 }

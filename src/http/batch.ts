@@ -1,5 +1,5 @@
 // `POST /batch`: several requests in one unit of work, each through the same dispatch as if it had come alone.
-import { briefText } from '../base/brief.ts';
+import { quoteText } from '../base/abbreviate.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { pause } from '../base/steps.ts';
@@ -99,7 +99,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
     // Whatever these throw ends the batch with a status that is not kept, or dooms it.
     try {
       size.requireFittingStored();
-      if (typeof body === 'string') size.takeAnswer(body.length);
+      if (typeof body === 'string') size.takeResponse(body.length);
     } catch (error) {
       context.unit.setRollbackOnly();
       throw error;
@@ -132,7 +132,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const issues: Issue[] = [];
   const complain = (name: string, description: string): void => void issues.push(issue(name, description));
   const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
-  if (unknown !== undefined) complain('', `unknown member ${briefText(unknown)}`);
+  if (unknown !== undefined) complain('', `unknown member ${quoteText(unknown)}`);
   const defaults = getKey(value, 'defaults') ?? {};
   checkEntry(defaults, 'defaults', complain, true);
   const requests = getKey(value, 'requests');
@@ -172,7 +172,7 @@ function checkEntry(
 ): void {
   if (!isJsonObject(value)) return complain(name, 'expected an object');
   const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
-  if (unknown !== undefined) complain(name, `unknown member ${briefText(unknown)}`);
+  if (unknown !== undefined) complain(name, `unknown member ${quoteText(unknown)}`);
   const { path, method, headers, body } = pick(value);
   if (path === undefined ? !isDefault : typeof path !== 'string' || !path.startsWith('/')) {
     complain(`${name}.path`, 'expected a path that starts with a slash');

@@ -12,7 +12,11 @@ const unasked: readonly string[] = ['no-cors', 'navigate'];
  *
  * @throws ServiceError forbidden, unsupportedMediaType
  */
-export function requireIntent(endpoint: Endpoint, operation: Operation, { headers, body }: ServiceRequest): void {
+export function rejectCrossSiteRequest(
+  endpoint: Endpoint,
+  operation: Operation,
+  { headers, body }: ServiceRequest,
+): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
     if (endpoint.isForOperators === true || unasked.includes(headers['sec-fetch-mode'] ?? '')) {

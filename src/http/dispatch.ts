@@ -13,12 +13,12 @@ import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
-import { requireIntent } from './csrf.ts';
+import { rejectCrossSiteRequest } from './csrf.ts';
 import type { Identities } from './identity.ts';
-import { AnsweredRequest, Note } from './observed-request.ts';
+import { CompletedRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
 import { namesHtml, requireUsableTypes } from './negotiation.ts';
-import type { Announcements } from './announcements.ts';
+import type { OperatorNotices } from './operator-notices.ts';
 import type { Route, Router } from './router.ts';
 import {
   locate,
@@ -49,7 +49,7 @@ export interface DispatchOptions {
   readonly logger: Logger;
   readonly errors: ErrorOptions;
   readonly redirects: RedirectOptions;
-  readonly announcements: Announcements;
+  readonly notices: OperatorNotices;
   readonly place: Place;
   readonly readonly: boolean;
   /** Paths served without version prefix too, for load balancers that follow no redirect. */
@@ -80,11 +80,11 @@ export class Dispatcher {
    * see `UnitOfWork.end`.
    */
   async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
-    const { cors, errors, logger, announcements } = this.#options;
+    const { cors, errors, logger, notices } = this.#options;
     let operation: Operation | undefined;
     let response: ServiceResponse;
     try {
-      announcements.requireOpen();
+      notices.requireOpen();
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
       if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
@@ -159,7 +159,7 @@ export class Dispatcher {
     }
     requireUsableTypes(endpoint, operation, request.headers);
     if (safeMethods.includes(request.method)) return;
-    requireIntent(endpoint, operation, request);
+    rejectCrossSiteRequest(endpoint, operation, request);
     // Before anything is read or made for it: an alias may create what it stands for.
     const refusedOrigin = this.#options.cors.checkOrigin(request);
     if (refusedOrigin !== undefined) throw invalidParameters([refusedOrigin]);
@@ -219,9 +219,9 @@ export class Dispatcher {
   async #dispatchNoted(request: ServiceRequest, outer: Outer, { observer, entries }: Note): Promise<ServiceResponse> {
     const startedAt = performance.now();
     const note = new Note(observer);
-    const work = async (): Promise<AnsweredRequest> => {
+    const work = async (): Promise<CompletedRequest> => {
       const response = await this.dispatch(request, { ...outer, note });
-      return new AnsweredRequest(request, response, note, startedAt);
+      return new CompletedRequest(request, response, note, startedAt);
     };
     const { method, headers } = request;
     const answered = await (observer.enclose === undefined
@@ -240,7 +240,7 @@ export class Dispatcher {
   }
 
   #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
-    const { cors, announcements, transportSecurity } = this.#options;
+    const { cors, notices, transportSecurity } = this.#options;
     const { method, headers: sent, origin } = request;
     // One literal, filled up in place: spreads take many times longer, and every answer comes through here.
     const headers: ResponseHeaders = {
@@ -258,7 +258,7 @@ export class Dispatcher {
     if (transportSecurity !== undefined && origin.startsWith('https:')) {
       headers['Strict-Transport-Security'] = transportSecurity;
     }
-    announcements.addTo(headers);
+    notices.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
 }

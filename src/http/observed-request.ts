@@ -22,7 +22,7 @@ export class Note {
 const noIds: PathIds = {};
 
 /** An answered entry of a batch, or the part that an outer request has in common with it. */
-export class AnsweredRequest implements Answered {
+export class CompletedRequest implements Answered {
   readonly response: ServiceResponse;
   readonly milliseconds: number;
   protected readonly request: ServiceRequest;
@@ -79,7 +79,7 @@ export class AnsweredRequest implements Answered {
 }
 
 /** An answered outer request. */
-export class AnsweredOuterRequest extends AnsweredRequest implements RequestObservation {
+export class CompletedOuterRequest extends CompletedRequest implements RequestObservation {
   readonly kind = 'request';
   /** Whom the answer is for; of a batch, the first of its entries that is for somebody. */
   readonly #userId: string | undefined;

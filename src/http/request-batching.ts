@@ -2,7 +2,7 @@
 // In a row they cost the processor about four fifths of what they cost between the reading of other sockets, and databases
 // are asked for all of them at once.
 
-class Arrivals {
+class RequestBatcher {
   #end: Promise<void> | undefined;
 
   /** Resolves at the end of this turn, for all who wait in it in the order in which they came. */
@@ -18,4 +18,4 @@ class Arrivals {
 }
 
 /** Of this process. */
-export const arrivals = new Arrivals();
+export const requestBatcher = new RequestBatcher();

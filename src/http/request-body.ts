@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
-import { BodyValues } from './body-values.ts';
+import { JsonValueCounter } from './json-value-counter.ts';
 import { bodyWeight, smallBytes, type RequestAccount } from './request-memory.ts';
 
 export interface BodyLimits {
@@ -81,7 +81,7 @@ async function readLarge(
   if (reserved !== undefined) await account.receive(reserved);
   let isReserved = reserved !== undefined;
   const chunks: Buffer[] = [];
-  const values = new BodyValues();
+  const values = new JsonValueCounter();
   let received = 0;
   try {
     for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

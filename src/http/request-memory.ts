@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8';
 import { ServiceError } from '../core/errors.ts';
 import { MemoryAwaited, type MemoryAccount } from '../engine/exchange.ts';
 import { addressGroup } from './address-group.ts';
-import { AnswerSizes } from './answer-sizes.ts';
+import { ResponseSizes } from './response-sizes.ts';
 import { clientAddress, type IsTrusted } from './forwarded.ts';
 import { MemoryBudget, MemoryRefused, type Requester, type Reservation } from './memory-budget.ts';
 
@@ -24,13 +24,13 @@ export interface RequestMemoryOptions {
 /** Bodies and answers up to this size need no reservation of their own. */
 export const smallBytes = 65_536;
 /** What a byte of a small body may take: JSON of many tiny values. */
-const expansionOfSmall = 30;
+const smallBodyExpansion = 30;
 /** What a byte of the text of a body takes while a request is worked on: text, texts to store and to answer, copies. */
-const expansionOfText = 8;
+const textExpansion = 8;
 /** What a JSON value takes besides its text: the value, its place in an object, and copies of both. */
 const bytesPerValue = 110;
 /** What a byte of an answer takes while the answer is built: rows, their texts joined, and the bytes to send. */
-export const expansionOfAnswer = 4;
+export const responseExpansion = 4;
 
 const partOfReceiving = 1 / 4;
 const partOfSmall = 1 / 8;
@@ -45,13 +45,13 @@ export function derivedBudgetBytes(heapLimitBytes: number = getHeapStatistics().
 
 /** What a body takes while its request is worked on. */
 export function bodyWeight(bytes: number, values: number): number {
-  return bytes * expansionOfText + values * bytesPerValue;
+  return bytes * textExpansion + values * bytesPerValue;
 }
 
 export class RequestMemory {
   readonly receiving: MemoryBudget;
   readonly working: MemoryBudget;
-  readonly answerSizes = new AnswerSizes(smallBytes);
+  readonly responseSizes = new ResponseSizes(smallBytes);
   readonly #isTrusted: IsTrusted;
   #freeForSmall: number;
 
@@ -119,8 +119,8 @@ export class RequestAccount implements MemoryAccount {
 
   /** Takes room for a body of this size, if it is small and there is room. */
   takeSmall(bytes: number): boolean {
-    if (bytes > smallBytes || !this.#memory.takeSmall(bytes * expansionOfSmall)) return false;
-    this.#small = bytes * expansionOfSmall;
+    if (bytes > smallBytes || !this.#memory.takeSmall(bytes * smallBodyExpansion)) return false;
+    this.#small = bytes * smallBodyExpansion;
     return true;
   }
 
@@ -172,10 +172,10 @@ export class RequestAccount implements MemoryAccount {
   takeStored(): void {}
 
   /** Reserves room for an answer that is known to be large; `undefined` for all others. */
-  expectAnswer(target: string): Promise<void> | undefined {
-    const bytes = this.#memory.answerSizes.expected(target);
+  expectResponse(target: string): Promise<void> | undefined {
+    const bytes = this.#memory.responseSizes.expected(target);
     if (bytes === 0) return undefined;
-    return this.reserve(Math.min(bytes * expansionOfAnswer, this.#memory.working.totalBytes));
+    return this.reserve(Math.min(bytes * responseExpansion, this.#memory.working.totalBytes));
   }
 
   /**
@@ -183,14 +183,14 @@ export class RequestAccount implements MemoryAccount {
    *
    * @throws ServiceError requestTooLarge or overloaded: the answer is to be dropped
    */
-  holdRead(target: string, bytes: number): void {
-    this.#memory.answerSizes.note(target, bytes);
+  holdReadResponse(target: string, bytes: number): void {
+    this.#memory.responseSizes.note(target, bytes);
     if (bytes > smallBytes) this.reserveNow(bytes);
-    this.holdAnswer(bytes);
+    this.holdResponse(bytes);
   }
 
   /** Holds room for an answer until it is sent, and gives back what the work on the request took. */
-  holdAnswer(bytes: number): void {
+  holdResponse(bytes: number): void {
     if (bytes > smallBytes) this.#ofWork().force(bytes);
   }
 

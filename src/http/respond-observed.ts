@@ -1,7 +1,7 @@
 // The way of an outer request past those who observe it. With nobody there it is the runner's alone.
 import type { Observer } from '../contracts/observer.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
-import { AnsweredOuterRequest } from './observed-request.ts';
+import { CompletedOuterRequest } from './observed-request.ts';
 import { runRequest, type Answer, type RunnerOptions } from './runner.ts';
 
 /** Answers a request, and lets observers know. */
@@ -29,9 +29,9 @@ async function observed(
   run: () => Promise<Answer>,
 ): Promise<ServiceResponse> {
   const startedAt = performance.now();
-  const work = async (): Promise<AnsweredOuterRequest> => {
+  const work = async (): Promise<CompletedOuterRequest> => {
     const answer = await run();
-    return new AnsweredOuterRequest(request, answer.response, answer, startedAt);
+    return new CompletedOuterRequest(request, answer.response, answer, startedAt);
   };
   const { method, headers } = request;
   const answered = await (observer.enclose?.({ kind: 'request', method, headers }, work) ?? work());

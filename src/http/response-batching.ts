@@ -3,7 +3,7 @@
 // between the handling of other requests.
 import type { ServerResponse } from 'node:http';
 
-interface Departure {
+interface PendingResponse {
   readonly outgoing: ServerResponse;
   readonly body: string | Uint8Array;
   readonly encoding: BufferEncoding;
@@ -11,8 +11,8 @@ interface Departure {
   readonly whenUnsent: (() => void) | undefined;
 }
 
-class Departures {
-  #waiting: Departure[] = [];
+class ResponseBatcher {
+  #waiting: PendingResponse[] = [];
 
   /**
    * Ends the answer, whose head is written, with its whole body; empty for none.
@@ -46,4 +46,4 @@ class Departures {
 }
 
 /** Of this process. */
-export const departures = new Departures();
+export const responseBatcher = new ResponseBatcher();

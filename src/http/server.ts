@@ -11,12 +11,12 @@ import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engin
 import { charsOfTurn } from '../engine/stored-work.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
-import { arrivals } from './request-batching.ts';
+import { requestBatcher } from './request-batching.ts';
 import { Connections } from './connections.ts';
-import { departures } from './response-batching.ts';
+import { responseBatcher } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
-import type { Load } from './load.ts';
+import type { LoadShedder } from './load-shedder.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import {
   RequestMemory,
@@ -50,7 +50,7 @@ export interface ServerOptions extends BodyLimits {
   /** Connections that one address may have, trusted proxies apart; 0: any number. */
   readonly maxConnectionsPerAddress: number;
   /** Refuses requests when there are too many; absent: takes all. */
-  readonly load?: Load;
+  readonly load?: LoadShedder;
   /** What large requests may hold in memory. */
   readonly memory: Pick<RequestMemoryOptions, 'budgetBytes' | 'maxWaitMs' | 'maxWaiting'>;
 }
@@ -160,7 +160,7 @@ class Shell {
     account: RequestAccount,
   ): Promise<Sending | undefined> {
     const received = await this.#receive(incoming, account);
-    await arrivals.wait();
+    await requestBatcher.wait();
     const request = this.#toRequest(incoming, received, account);
     const response = await this.#answer(request, received, account);
     const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
@@ -188,7 +188,7 @@ class Shell {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     let response: ServiceResponse;
     try {
-      const expected = isRead ? account.expectAnswer(request.target) : undefined;
+      const expected = isRead ? account.expectResponse(request.target) : undefined;
       if (expected !== undefined) await expected;
       response = await this.#respond(request, received);
     } catch (error) {
@@ -200,8 +200,8 @@ class Shell {
     const { body } = response;
     const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
     try {
-      if (isRead) account.holdRead(request.target, bytes);
-      else account.holdAnswer(bytes);
+      if (isRead) account.holdReadResponse(request.target, bytes);
+      else account.holdResponse(bytes);
     } catch (error) {
       return runner.dispatcher.refuse(request, error);
     }
@@ -217,7 +217,7 @@ class Shell {
       : this.#answerUnder(load, request);
   }
 
-  async #answerUnder(load: Load, request: ServiceRequest): Promise<ServiceResponse> {
+  async #answerUnder(load: LoadShedder, request: ServiceRequest): Promise<ServiceResponse> {
     const { runner } = this.#options;
     const overload = load.findOverload(request.target);
     if (overload !== undefined) {
@@ -275,7 +275,7 @@ class Shell {
     }
     if (isLast) head.push('Connection', 'close');
     if (isEmpty) {
-      departures.add(outgoing.writeHead(status, head), '');
+      responseBatcher.add(outgoing.writeHead(status, head), '');
       return undefined;
     }
     if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
@@ -291,7 +291,7 @@ class Shell {
       outgoing.end(body);
       return { sent: whenSent(incoming.socket, outgoing) };
     }
-    departures.add(outgoing, body, encoding, () => {
+    responseBatcher.add(outgoing, body, encoding, () => {
       this.#memory.holdUnsent(incoming, outgoing);
     });
     return undefined;

@@ -1,7 +1,7 @@
 // Attributes that hold JSON schemas: they must be valid ones, whether validation is switched on or not.
 import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
-import { checkSchema } from '../core/schema/meta.ts';
+import { checkSchema } from '../core/schema/check-schema.ts';
 import type { Complain } from '../engine/kind.ts';
 
 /** A check that the named attributes, where present, are JSON schemas. */

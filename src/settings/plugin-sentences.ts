@@ -1,7 +1,7 @@
 // What each built-in plugin is for, in a sentence. `coffer init` names the plugins in the file that it writes.
 
 /** Sentences by the names that `includes` takes. */
-export const pluginSentences: Readonly<Record<string, string>> = {
+export const pluginDescriptions: Readonly<Record<string, string>> = {
   default_bucket: 'Gives each user a personal bucket at /buckets/default.',
   history: 'Records every change of buckets, collections, groups and records.',
   admin: 'Serves the web console at /v1/admin/.',

@@ -10,7 +10,7 @@ import type { Problem } from './problems.ts';
 import { emptyReport } from './resolve.ts';
 import type { Reader } from './readers.ts';
 import { generateSecret } from './profile.ts';
-import { todaysValue } from './todays-value.ts';
+import { currentSpelling } from './todays-value.ts';
 
 export interface RewriteOptions {
   readonly format: FileFormat;
@@ -102,7 +102,7 @@ class Writer {
       this.#problems.push({ name: key, message: `expected ${reading.expected}` });
       lines.push(...formatComment(`Wrong: expected ${reading.expected}.`));
     }
-    const value = todaysValue(key, text, reading);
+    const value = currentSpelling(key, text, reading);
     // An alias and the name may both be there, with the same text.
     if (this.#written.get(key) === value) return;
     this.#written.set(key, value);

@@ -4,7 +4,7 @@ import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
 import { defaultMemcachedHosts } from './memcached-hosts.ts';
-import { pluginSentences } from './plugin-sentences.ts';
+import { pluginDescriptions } from './plugin-sentences.ts';
 import { generateSecret, profileValues } from './profile.ts';
 import { defaultSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreTable } from './table.ts';
@@ -132,10 +132,10 @@ function defaultOf(key: keyof CoreTable): string {
 }
 
 function describePlugins(): readonly string[] {
-  const width = Math.max(...Object.keys(pluginSentences).map((name) => name.length));
+  const width = Math.max(...Object.keys(pluginDescriptions).map((name) => name.length));
   return [
     '# Plugins, in the order in which they are loaded. Available:',
-    ...Object.entries(pluginSentences).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
+    ...Object.entries(pluginDescriptions).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
   ];
 }
 

@@ -16,7 +16,7 @@ const names: readonly (readonly [key: RegExp, rename: (text: string) => string])
  *
  * @param reading what the reader of the setting makes of the text; `undefined`: it has none
  */
-export function todaysValue(key: string, text: string, reading: Reading<unknown> | undefined): string {
+export function currentSpelling(key: string, text: string, reading: Reading<unknown> | undefined): string {
   if (text === '') return text;
   const rename = names.find(([pattern]) => pattern.test(key))?.[1];
   if (rename !== undefined) return rename(text);

@@ -1,5 +1,5 @@
 // Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
-import { findNearest } from '../base/nearest.ts';
+import { findClosestMatch } from '../base/closest-match.ts';
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
@@ -64,6 +64,6 @@ function ofEnvironment(
 }
 
 function describeUnknown(place: string, key: string, known: readonly string[]): string {
-  const nearest = findNearest(key, known);
+  const nearest = findClosestMatch(key, known);
   return nearest === undefined ? `unknown setting ${place}` : `unknown setting ${place}: did you mean ${nearest}?`;
 }

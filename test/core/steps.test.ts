@@ -7,7 +7,7 @@ import { StoredObject } from '../../src/core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../src/core/patch/merge.ts';
 import { applyOperations } from '../../src/core/patch/json-patch.ts';
 import { equalInSteps, equalValues } from '../../src/core/query/compare.ts';
-import { checkSchema } from '../../src/core/schema/meta.ts';
+import { checkSchema } from '../../src/core/schema/check-schema.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
 
 function countSteps<T>(steps: Steps<T>): number {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Logger } from '../../src/contracts/logger.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
-import { Load } from '../../src/http/load.ts';
+import { LoadShedder } from '../../src/http/load-shedder.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestResponse } from '../../src/testing/index.ts';
 
@@ -111,9 +111,9 @@ describe('A process', () => {
 });
 
 describe('The part that is refused', () => {
-  const start = (maxDelayMs = 100): Load =>
-    new Load({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silent });
-  const refusedOf = (load: Load, requests: number): number =>
+  const start = (maxDelayMs = 100): LoadShedder =>
+    new LoadShedder({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silent });
+  const refusedOf = (load: LoadShedder, requests: number): number =>
     Array.from({ length: requests }, () => load.findOverload('/v1/x')).filter((reason) => reason === 'delay').length;
 
   it('grows while the event loop is late, and shrinks when it is not.', () => {

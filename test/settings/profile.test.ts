@@ -8,7 +8,7 @@ import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
 import { personalBucketSecret } from '../../src/plugins/default-bucket/personal-bucket.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { pluginSentences } from '../../src/settings/plugin-sentences.ts';
+import { pluginDescriptions } from '../../src/settings/plugin-sentences.ts';
 import { readOrCreateSecret } from '../../src/settings/profile.ts';
 import { findSqliteFile } from '../../src/settings/sqlite-file.ts';
 import { coreSettings, type CoreValues } from '../../src/settings/table.ts';
@@ -135,9 +135,9 @@ describe('The configuration file that init writes', () => {
   });
 
   test('names every plugin with a sentence.', () => {
-    expect(Object.keys(pluginSentences).toSorted()).toEqual(builtInNames.toSorted());
+    expect(Object.keys(pluginDescriptions).toSorted()).toEqual(builtInNames.toSorted());
     const text = formatTemplate(choices);
-    for (const [name, sentence] of Object.entries(pluginSentences)) {
+    for (const [name, sentence] of Object.entries(pluginDescriptions)) {
       expect(sentence).toMatch(/^[A-Z].*\.$/);
       expect(text).toMatch(new RegExp(`^#   ${name} +${sentence.slice(0, 10)}`, 'm'));
     }

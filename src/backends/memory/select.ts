@@ -1,8 +1,8 @@
 // Finds the page of a list that a query asks for. Ordered by timestamp or by id, the index delivers the entries of the
 // page; anything else looks at every entry in question and keeps the best. What looks at many goes in steps.
-import { FirstOf } from '../../base/first-of.ts';
+import { TopN } from '../../base/top-n.ts';
 import type { Steps } from '../../base/steps.ts';
-import { fitPage } from '../../core/objects/joined.ts';
+import { fitPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';
@@ -71,7 +71,7 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery):
   const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
   const compare = (a: T, b: T): number =>
     positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
-  const best = new FirstOf<T>(wanted, compare);
+  const best = new TopN<T>(wanted, compare);
   yield* visitSelected(indexes, { range, rest, ids }, true, (entry) => {
     if (after !== undefined && !isAfter(entry, sort, after)) return;
     if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));

@@ -1,7 +1,7 @@
 // One page of a list, or the number of what is selected, as one statement: the clock and the entries come from one
 // snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
 import type { Page } from '../../contracts/storage.ts';
-import { fitPage } from '../../core/objects/joined.ts';
+import { fitPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
 import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';

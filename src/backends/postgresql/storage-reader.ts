@@ -1,6 +1,6 @@
 // The reading half of the storage contract. The same code serves committed state and units of work.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
+import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Access } from './access.ts';

@@ -1,6 +1,6 @@
 // Finds the page of a list that a query asks for. Ordered by timestamp, only the entries of the page are fetched; by id,
 // only the ids named; anything else fetches every entry in question, piece by piece, and keeps the best.
-import { fitPage, PageFill } from '../../core/objects/joined.ts';
+import { fitPage, PageFill } from '../../core/objects/page-text.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
 import { matches } from '../../core/query/evaluate.ts';

@@ -1,7 +1,7 @@
 // The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
 // larger ones, in the end in a single piece, so that clock and entries always belong together.
 import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { joinPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';

@@ -1,6 +1,6 @@
 // Reads of committed objects and lists, of which those are remembered that most requests ask for.
 import type { Page, PageText } from '../../contracts/storage.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { joinPage } from '../../core/objects/page-text.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { timeRangeKey } from '../../core/query/time-range-key.ts';

@@ -1,7 +1,7 @@
 // Finds one page of a list. Sorted by timestamp or id the index delivers it; in any other order the sort keys of all
 // selected rows are compared, but only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
-import { fitPage, PageFill } from '../../core/objects/joined.ts';
+import { fitPage, PageFill } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { readEntryField } from '../../core/query/fields.ts';
@@ -9,7 +9,7 @@ import { splitIdBounds, type IdBound } from '../../core/query/id-bounds.ts';
 import { comparePositions } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-terms.ts';
-import { FirstOf } from '../../base/first-of.ts';
+import { TopN } from '../../base/top-n.ts';
 import type { ListRow } from './lists.ts';
 import {
   compileSelection,
@@ -150,7 +150,7 @@ function* selectByPosition(
   selection: CompiledSelection,
   { sort, after, limit, maxBytes }: PageQuery,
 ): Steps<readonly StoredEntry[]> {
-  const best = new FirstOf<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
+  const best = new TopN<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
   const keys = compileKeys(sort);
   yield* walkFromBothEnds(connection, selection, (window) => {
     // Most rows are refused by SQLite, which costs far less than to look at them here.

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface CleanOptions extends CommonOptions {
   readonly olderThan: string;
@@ -34,9 +34,9 @@ export function attachmentsCleanCommand(): Command {
       const { cleanAttachments } = await import('../../app/maintenance.ts');
       const files = await cleanAttachments(loadDurable(options), { olderThanHours: Number(options.olderThan), dryRun });
       if (options.quiet === true) return;
-      if (dryRun) for (const { name, sizeBytes } of files) say(`${name} (${sizeBytes} bytes)`);
+      if (dryRun) for (const { name, sizeBytes } of files) print(`${name} (${sizeBytes} bytes)`);
       const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       const count = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes`;
-      say(dryRun ? `Would delete ${count}.` : `Deleted ${count}.`);
+      print(dryRun ? `Would delete ${count}.` : `Deleted ${count}.`);
     });
 }

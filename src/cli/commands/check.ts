@@ -8,7 +8,7 @@ import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { examineWith, loadDurable, namedFile, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: true;
@@ -68,7 +68,7 @@ async function acceptSecrets(options: CheckOptions): Promise<void> {
     throw new Exit(exitCodes.failed, 'readonly is set: accept secrets with a configuration that may write');
   }
   await (await import('../../app/check.ts')).acceptSecrets(settings);
-  if (options.quiet !== true) say('ok       secrets: those in force are accepted as the secrets of the data');
+  if (options.quiet !== true) print('ok       secrets: those in force are accepted as the secrets of the data');
 }
 
 async function check(options: CheckOptions): Promise<void> {
@@ -80,8 +80,8 @@ async function check(options: CheckOptions): Promise<void> {
     if (told.has(text)) return;
     told.add(text);
     counts[kind]++;
-    if (kind !== 'ok') complain(`${kind.padEnd(8)} ${text}`);
-    else if (options.quiet !== true) say(`${kind.padEnd(8)} ${text}`);
+    if (kind !== 'ok') printError(`${kind.padEnd(8)} ${text}`);
+    else if (options.quiet !== true) print(`${kind.padEnd(8)} ${text}`);
   };
   const examined = examineOrTell(options, tell);
   if (examined !== undefined) {
@@ -124,5 +124,5 @@ function conclude({ problem, pending, warning }: Record<Finding['kind'], number>
   if (warning > 0 && options.strict === true) {
     throw new Exit(exitCodes.checkWarnings, `the service would start, but not without a thought.${warnings}`);
   }
-  if (options.quiet !== true) say(`The service would start.${warnings}`);
+  if (options.quiet !== true) print(`The service would start.${warnings}`);
 }

@@ -5,10 +5,10 @@ import type { CopyOptions, CopyResult } from '../../app/copy/copy.ts';
 import { loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, type CommonOptions } from '../common.ts';
-import { formatList, formatTable } from '../compared-table.ts';
+import { formatList, formatTable } from '../comparison-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 interface CopyCommandOptions extends CommonOptions {
   readonly from?: string;
@@ -90,14 +90,14 @@ async function copy(options: CopyCommandOptions): Promise<void> {
       target,
       mode,
       ...(isQuiet ? {} : { onPlaces: announce, onProgress: (...args) => progress.update(...args) }),
-      ...(options.details === true ? { onList: (compared) => say(formatList(compared)) } : {}),
+      ...(options.details === true ? { onList: (compared) => print(formatList(compared)) } : {}),
     });
     if (!isQuiet) progress.finish();
     report(result, options);
   } catch (error) {
     if (!isQuiet) progress.finish();
     if (error instanceof CopyRefused) throw new Exit(exitCodes.failed, error.message);
-    if (mode !== 'verify') complain('The copy is not complete. Once the cause is gone, go on with --resume.');
+    if (mode !== 'verify') printError('The copy is not complete. Once the cause is gone, go on with --resume.');
     throw error;
   }
 }
@@ -111,16 +111,16 @@ function modeOf({ resume, emptyTarget, verifyOnly }: CopyCommandOptions): CopyOp
 }
 
 function announce(source: string, target: string): void {
-  complain(`From ${source}\nto   ${target}`);
+  printError(`From ${source}\nto   ${target}`);
 }
 
 function report({ parts, isEqual }: CopyResult, { quiet, verifyOnly }: CopyCommandOptions): void {
-  if (quiet !== true) for (const line of formatTable(parts)) say(line);
+  if (quiet !== true) for (const line of formatTable(parts)) print(line);
   if (isEqual) {
-    if (quiet !== true) say('Both are the same.');
+    if (quiet !== true) print('Both are the same.');
     return;
   }
-  for (const { differences } of parts) for (const difference of differences) complain(difference);
+  for (const { differences } of parts) for (const difference of differences) printError(difference);
   const advice = verifyOnly === true ? '' : '; if the source was written to meanwhile, run it again with --resume';
   throw new Exit(exitCodes.failed, `the source and the target are not the same${advice}`);
 }

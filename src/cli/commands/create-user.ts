@@ -4,7 +4,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Prompt } from '../prompt.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 interface UserOptions extends CommonOptions {
   readonly username?: string;
@@ -42,7 +42,7 @@ export function createUserCommand(): Command {
       }
       const user = await completeUser(options, settings);
       await createUser(settings, user);
-      if (options.quiet !== true) say(`The account ${user.username} is ready.`);
+      if (options.quiet !== true) print(`The account ${user.username} is ready.`);
     });
 }
 
@@ -69,7 +69,7 @@ async function askName(prompt: Prompt, given: string | undefined, isFine: (name:
   for (let name = given; ; name = (await answer(prompt, 'Username: ')).trim()) {
     if (name === undefined) continue;
     if (isFine(name)) return name;
-    complain(
+    printError(
       `${JSON.stringify(name)} cannot be a name: use letters, digits and + . @ _ - and begin with a letter or digit`,
     );
   }
@@ -81,9 +81,9 @@ async function askPassword(prompt: Prompt): Promise<string> {
     // Nobody mistypes a file: there, saying it once is enough.
     const repeated = await prompt.ask('The same again: ', { isSecret: true });
     if (repeated === undefined && prompt.isTerminal) throw noInput();
-    if (password === '') complain('The password must not be empty.');
+    if (password === '') printError('The password must not be empty.');
     else if (repeated === undefined || repeated === password) return password;
-    else complain('The two passwords are not the same.');
+    else printError('The two passwords are not the same.');
   }
 }
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface DeleteOptions extends CommonOptions {
   readonly bucket: string;
@@ -30,7 +30,7 @@ export function deleteCollectionCommand(): Command {
       const outcome = await deleteCollection(loadDurable(options), { bucket, collection });
       switch (outcome) {
         case 'done':
-          if (options.quiet !== true) say(`Deleted /buckets/${bucket}/collections/${collection}.`);
+          if (options.quiet !== true) print(`Deleted /buckets/${bucket}/collections/${collection}.`);
           return;
         case 'readonly':
           throw new Exit(exitCodes.deleteCollectionReadonly, 'the service is in readonly mode');

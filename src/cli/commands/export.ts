@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { loadForBackends, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 const examples = `
 Writes objects, tombstones, permissions, memberships and the clocks of all lists of the backends of the configuration in
@@ -49,15 +49,15 @@ async function exportAll(file: string, options: CommonOptions): Promise<void> {
     const settings = loadForBackends(options);
     const { lists, objects, tombstones, permissions, moving } = await exportInto(target, settings, onProgress);
     if (moving > 0) {
-      complain(
+      printError(
         `${moving} of ${lists} lists were written to meanwhile; set readonly = true for one moment of everything.`,
       );
     }
     if (isQuiet) return;
     progress.finish();
     const summary = `${lists} lists, ${objects} objects, ${tombstones} tombstones, permissions of ${permissions} objects`;
-    if (file === '-') complain(`standard output: ${summary}`);
-    else say(`${file}: ${summary}`);
+    if (file === '-') printError(`standard output: ${summary}`);
+    else print(`${file}: ${summary}`);
   } catch (error) {
     if (!isQuiet) progress.finish();
     if (error instanceof ExportRefused) throw new Exit(exitCodes.failed, error.message);

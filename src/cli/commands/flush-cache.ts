@@ -1,7 +1,7 @@
 // `coffer flush-cache`: empties the cache backend.
 import { Command } from 'commander';
 import { loadForBackends, requireDurable, type CommonOptions } from '../common.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 /** The command. */
 export function flushCacheCommand(): Command {
@@ -13,11 +13,11 @@ export function flushCacheCommand(): Command {
       const settings = loadForBackends(options);
       if (settings.get('cache_backend') === 'memory') {
         requireDurable(settings);
-        if (options.quiet !== true) say('cache_backend is memory: a restart of the service empties the cache.');
+        if (options.quiet !== true) print('cache_backend is memory: a restart of the service empties the cache.');
         return;
       }
       const { flushCache } = await import('../../app/maintenance.ts');
       await flushCache(settings);
-      if (options.quiet !== true) say('The cache is empty.');
+      if (options.quiet !== true) print('The cache is empty.');
     });
 }

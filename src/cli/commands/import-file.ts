@@ -6,7 +6,7 @@ import { loadSettings } from '../../settings/load.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 interface ImportFileCommandOptions extends CommonOptions {
   readonly toConfig?: string;
@@ -82,7 +82,7 @@ async function importFile(path: string, options: ImportFileCommandOptions): Prom
     if (!isQuiet) progress.finish();
     if (error instanceof ExportRefused) throw new Exit(exitCodes.failed, error.message);
     if (mode !== 'verify' && !(error instanceof Exit)) {
-      complain('The import is not complete. Once the cause is gone, go on with --resume.');
+      printError('The import is not complete. Once the cause is gone, go on with --resume.');
     }
     throw error;
   }
@@ -98,10 +98,10 @@ function modeOf({ resume, emptyTarget, verifyOnly }: ImportFileCommandOptions): 
 }
 
 function conclude(path: string, { summary, differences }: ImportFileResult, options: ImportFileCommandOptions): void {
-  for (const difference of differences) complain(difference);
+  for (const difference of differences) printError(difference);
   if (differences.length > 0) throw new Exit(exitCodes.failed, `the target is not what ${path} says`);
   if (options.quiet === true) return;
   const { lists, objects, tombstones, permissions } = summary;
-  say(`${lists} lists, ${objects} objects, ${tombstones} tombstones, permissions of ${permissions} objects`);
-  if (options.verify === true || options.verifyOnly === true) say('All of it was read back, and is the same.');
+  print(`${lists} lists, ${objects} objects, ${tombstones} tombstones, permissions of ${permissions} objects`);
+  if (options.verify === true || options.verifyOnly === true) print('All of it was read back, and is the same.');
 }

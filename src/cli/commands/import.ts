@@ -5,10 +5,10 @@ import { Command } from 'commander';
 import type { ImportOptions, ImportResult } from '../../app/import/import.ts';
 import { loadSettings } from '../../settings/load.ts';
 import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
-import { formatList, formatTable } from '../compared-table.ts';
+import { formatList, formatTable } from '../comparison-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { formatSeconds, Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 import { importFileCommand } from './import-file.ts';
 
 interface ImportCommandOptions extends CommonOptions {
@@ -104,25 +104,25 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
       headers: headersOf(options),
       concurrency: concurrencyOf(options.concurrency),
       onWait: (reason, milliseconds) => {
-        if (!isQuiet) complain(`${reason}; waiting ${formatSeconds(milliseconds / 1000)}`);
+        if (!isQuiet) printError(`${reason}; waiting ${formatSeconds(milliseconds / 1000)}`);
       },
     },
     mode,
     buckets: options.buckets?.split(',').map((id) => id.trim()),
     withHistory: options.history,
     onRoot: ({ product, userId }, warnings) => {
-      if (!isQuiet) complain(`From ${product} as ${userId ?? 'nobody (anonymously)'}`);
-      for (const warning of warnings) complain(`Warning: ${warning}`);
+      if (!isQuiet) printError(`From ${product} as ${userId ?? 'nobody (anonymously)'}`);
+      for (const warning of warnings) printError(`Warning: ${warning}`);
     },
     ...(isQuiet ? {} : { onProgress: (read, total) => progress.update('entries read', read, total) }),
-    ...(options.details === true ? { onList: (compared) => say(formatList(compared)) } : {}),
+    ...(options.details === true ? { onList: (compared) => print(formatList(compared)) } : {}),
   };
   try {
     const settings = settingsOf(options);
     const { importWith } = await import('../../app/import/run.ts');
     if (options.dryRun === true) {
       const { survey } = await import('../../app/import/survey.ts');
-      for (const line of await survey(settings, work)) say(line);
+      for (const line of await survey(settings, work)) print(line);
       return;
     }
     const result = await importWith(settings, work);
@@ -132,7 +132,7 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
     if (!isQuiet) progress.finish();
     if (error instanceof ImportRefused) throw new Exit(exitCodes.failed, error.message);
     if (mode !== 'verify' && !(error instanceof Exit)) {
-      complain('The import is not complete. Once the cause is gone, go on with --resume.');
+      printError('The import is not complete. Once the cause is gone, go on with --resume.');
     }
     throw error;
   }
@@ -192,14 +192,14 @@ const maxNamed = 20;
 
 function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnly }: ImportCommandOptions): void {
   const { parts, isEqual, unseen, problems } = result;
-  if (quiet !== true) for (const line of formatTable(parts)) say(line);
+  if (quiet !== true) for (const line of formatTable(parts)) print(line);
   const unseenLines = unseen.map(
     (uri) => `${uri}: the source does not show its permissions; it has none of its own here`,
   );
   if (report !== undefined) writeFileSync(report, [...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
   nameSome(problems, report);
   nameSome(unseenLines, report);
-  for (const { differences } of parts) for (const difference of differences) complain(difference);
+  for (const { differences } of parts) for (const difference of differences) printError(difference);
   const reasons = [
     ...(isEqual
       ? []
@@ -210,12 +210,12 @@ function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnl
       : [`without permissions of their own: ${unseen.length} objects`]),
   ];
   if (reasons.length > 0) throw new Exit(exitCodes.failed, reasons.join('; '));
-  if (quiet !== true) say('Both are the same.');
+  if (quiet !== true) print('Both are the same.');
 }
 
 function nameSome(lines: readonly string[], report: string | undefined): void {
-  for (const line of lines.slice(0, maxNamed)) complain(line);
+  for (const line of lines.slice(0, maxNamed)) printError(line);
   const more = lines.length - maxNamed;
   if (more > 0)
-    complain(`and ${more} more; ${report === undefined ? '--report FILE names all' : `all are in ${report}`}`);
+    printError(`and ${more} more; ${report === undefined ? '--report FILE names all' : `all are in ${report}`}`);
 }

@@ -9,7 +9,7 @@ import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
 import { initFrom } from '../init-from.ts';
 import { writeNewFile } from '../new-file.ts';
-import { ask, isInteractive, say } from '../terminal.ts';
+import { ask, isInteractive, print } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
 const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
@@ -75,7 +75,7 @@ async function init(options: InitOptions): Promise<void> {
     secret === undefined
       ? ''
       : ` It has the secret of ${join(dataFolder, 'secret')}, so that users keep their ids and their data.`;
-  say(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
+  print(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
 }
 
 async function chooseCache(backend: (typeof storages)[number], asks: boolean): Promise<(typeof caches)[number]> {

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, type CommonOptions } from '../common.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface MigrateOptions extends CommonOptions {
   readonly dryRun?: true;
@@ -31,7 +31,7 @@ export function migrateCommand(): Command {
       const dryRun = options.dryRun === true;
       const lines = await migrate(settings, { dryRun });
       if (options.quiet === true) return;
-      for (const line of report(settings, lines, dryRun)) say(line);
+      for (const line of report(settings, lines, dryRun)) print(line);
     });
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { parseMoment } from '../moment.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface PurgeCommandOptions extends CommonOptions {
   readonly olderThan?: number;
@@ -34,7 +34,7 @@ export function purgeDeletedCommand(): Command {
       const options = command.optsWithGlobals<PurgeCommandOptions>();
       const limits = readLimits(words, options.olderThan);
       const { purgeDeleted } = await import('../../app/maintenance.ts');
-      say(String(await purgeDeleted(loadDurable(options), limits)));
+      print(String(await purgeDeleted(loadDurable(options), limits)));
     });
 }
 

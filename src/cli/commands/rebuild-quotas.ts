@@ -5,7 +5,7 @@ import type { RebuildOptions } from '../../app/quotas.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { Progress } from '../progress.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface RebuildCommandOptions extends CommonOptions {
   readonly dryRun?: true;
@@ -52,9 +52,9 @@ async function rebuild(options: RebuildCommandOptions): Promise<void> {
     throw new Exit(exitCodes.rebuildQuotasNotIncluded, 'the plugin quotas is not included, so nothing is counted');
   }
   if (isQuiet) return;
-  for (const line of lines) say(line);
+  for (const line of lines) print(line);
   const counters = outcome === 1 ? '1 counter' : `${outcome} counters`;
-  say(outcome === 0 ? 'All counters are right.' : `${counters} ${dryRun ? 'would be' : 'were'} corrected.`);
+  print(outcome === 0 ? 'All counters are right.' : `${counters} ${dryRun ? 'would be' : 'were'} corrected.`);
 }
 
 type Wrong = Parameters<RebuildOptions['onWrong']>[0];

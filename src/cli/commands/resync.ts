@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 const examples = `
 For after a backup was restored. Clients that have seen changes made after the backup ask for what is newer than those, and
@@ -30,6 +30,6 @@ export function resyncCommand(): Command {
       }
       const { resyncAll } = await import('../../app/resync.ts');
       const count = await resyncAll(settings);
-      if (options.quiet !== true) say(`Clients of ${count} lists are told to synchronise anew.`);
+      if (options.quiet !== true) print(`Clients of ${count} lists are told to synchronise anew.`);
     });
 }

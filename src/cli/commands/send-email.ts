@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { loadWith, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 const examples = `
 Settings: mail.host, mail.port, mail.tls, mail.username, mail.password, mail.default_sender and the others of mail.
@@ -22,6 +22,6 @@ export function sendEmailCommand(): Command {
       const { isRecipient, sendTestMail } = await import('../../app/send-email.ts');
       if (!isRecipient(recipient)) throw new Exit(exitCodes.usage, `${recipient} is no e-mail address`);
       await sendTestMail(loadWith(options, {}, { purpose: 'other' }), recipient);
-      if (options.quiet !== true) say(`A mail to ${recipient} is on its way.`);
+      if (options.quiet !== true) print(`A mail to ${recipient} is on its way.`);
     });
 }

@@ -45,12 +45,12 @@ async function start(options: StartOptions): Promise<void> {
   const overrides = { http_port: options.port?.toString(), host: options.host, workers: options.workers };
   const settings = await loadForService(options, overrides);
   if (cluster.isWorker) {
-    const { letGo, worker } = await import('../workers/worker.ts');
-    await serve(settings, worker).finally(letGo);
+    const { releaseChannel, worker } = await import('../workers/worker.ts');
+    await serve(settings, worker).finally(releaseChannel);
   } else if (settings.get('workers') === 1) {
     await serve(settings, alone);
   } else {
-    const { lookAfterWorkers } = await import('../workers/primary.ts');
-    await lookAfterWorkers(settings, (): Settings => loadWith(options, overrides));
+    const { superviseWorkers } = await import('../workers/primary.ts');
+    await superviseWorkers(settings, (): Settings => loadWith(options, overrides));
   }
 }

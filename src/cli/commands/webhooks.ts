@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface WebhookOptions extends CommonOptions {
   readonly retry?: string;
@@ -33,15 +33,15 @@ export function webhooksCommand(): Command {
       if (retry !== undefined && forget !== undefined) throw new Exit(exitCodes.usage, 'either retry or forget');
       const name = retry ?? forget;
       if (name !== undefined) {
-        say(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
+        print(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
         return;
       }
       const counts = await reviewWebhooks(settings);
-      if (counts.size === 0) say('No webhooks: event_listeners names no listener whose use is webhook.');
+      if (counts.size === 0) print('No webhooks: event_listeners names no listener whose use is webhook.');
       for (const [listener, { pending, dead, reason }] of counts) {
-        if (pending + dead === 0) say(`${listener}: no delivery waits, and none was given up`);
+        if (pending + dead === 0) print(`${listener}: no delivery waits, and none was given up`);
         else
-          say(`${listener}: ${pending} waiting, ${dead} given up${reason === undefined ? '' : ` (last: ${reason})`}`);
+          print(`${listener}: ${pending} waiting, ${dead} given up${reason === undefined ? '' : ` (last: ${reason})`}`);
       }
     });
 }

@@ -16,7 +16,7 @@ export function countWorkers(settings: Settings): number {
  *
  * @param reload reads the settings anew, before workers are exchanged
  */
-export async function lookAfterWorkers(settings: Settings, reload: () => Settings): Promise<void> {
+export async function superviseWorkers(settings: Settings, reload: () => Settings): Promise<void> {
   const { closeLogger, createLogger } = await import('../../app/logger.ts');
   const logger = createLogger({
     level: settings.get('log_level'),

@@ -37,7 +37,7 @@ export const worker: Role = {
 };
 
 /** Lets a worker that cannot start end by itself: the channel to the first process would keep it alive. */
-export function letGo(): void {
+export function releaseChannel(): void {
   process.channel?.unref();
 }
 

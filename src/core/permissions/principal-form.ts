@@ -15,7 +15,7 @@ const groupForm = /^\/buckets\/[^/]+\/groups\/[^/]+$/;
 const basicForm = /^basicauth:[\da-f]{64}$/;
 
 /** Returns why nobody can be called so, as the end of a sentence; `undefined` for principals of a known form. */
-export function findFormFault(principal: string, forms: PrincipalForms): string | undefined {
+export function findPrincipalFault(principal: string, forms: PrincipalForms): string | undefined {
   if (principal === EVERYONE || principal === AUTHENTICATED) return undefined;
   if (principal.startsWith('system.')) return `is neither ${EVERYONE} nor ${AUTHENTICATED}`;
   if (principal.startsWith('/')) {

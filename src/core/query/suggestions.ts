@@ -1,6 +1,6 @@
 // What a query parameter that does nothing useful was probably meant to be: operators and parameters as other services
 // spell them, and slips of the keyboard.
-import { findNearest } from '../../base/nearest.ts';
+import { findClosestMatch } from '../../base/closest-match.ts';
 import { reservedNames } from './reserved-names.ts';
 
 /** Longer names are no slips, and would cost time. */
@@ -76,7 +76,7 @@ const longNames: readonly string[] = reservedNames.filter((name) => name.length 
 export function suggestReserved(name: string): string | undefined {
   if (name.length < 2 || name.length > maxNameChars || reservedNames.some((known) => known === name)) return undefined;
   const word = name.slice(1).toLowerCase();
-  return knownWords.get(word) ?? (name.length < 4 ? undefined : findNearest(name.toLowerCase(), longNames));
+  return knownWords.get(word) ?? (name.length < 4 ? undefined : findClosestMatch(name.toLowerCase(), longNames));
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import { copyMembers, formatInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { compileSchema, type Validator } from './compile.ts';
-import { describeUnusable } from './meta.ts';
+import { describeUnusable } from './check-schema.ts';
 
 export interface SchemaFailure {
   /** Name for the report: a property, an index, or a keyword when the object as a whole is wrong. */

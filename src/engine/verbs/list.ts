@@ -1,7 +1,7 @@
 // GET and HEAD on a list: one page of it, or how much there is.
 import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
-import type { JoinedEntries } from '../../core/objects/joined.ts';
+import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import { entryInSteps, entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';

@@ -30,7 +30,7 @@ const otherNames: ReadonlyMap<string, readonly string[]> = new Map([
  * Returns the names here of a plugin in `includes`. A name that is not known stays as it is, so that the error about
  * it shows what the file says.
  */
-export function renamePlugin(name: string): Renamed {
+export function currentPluginNames(name: string): Renamed {
   // Without a prefix, one short name differs.
   if (name === 'attachment') return { names: ['attachments'], note: deprecation(name, ['attachments']) };
   const rest = /^kinto(?:\.plugins\.|[-_])(.+)$/.exec(name)?.[1]?.replaceAll('-', '_');

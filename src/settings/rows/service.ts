@@ -16,7 +16,7 @@ import {
   url,
 } from '../readers.ts';
 import { readHomepage, readVersion, softwareName } from '../version.ts';
-import { renamePlugin } from './plugin-names.ts';
+import { currentPluginNames } from './plugin-names.ts';
 
 function isHostPattern(word: string): boolean {
   const bare = word.replace(/^\[(.*)\]$/, '$1');
@@ -90,7 +90,7 @@ export const serviceSettings = {
   ),
   readonly: setting(flag(), 'Refuses everything that would change an object.', { default: false, isPublic: true }),
   includes: setting(
-    renamedList(renamePlugin, 'names of plugins, separated by spaces or commas'),
+    renamedList(currentPluginNames, 'names of plugins, separated by spaces or commas'),
     'Plugins to load, in this order.',
     { default: [] },
   ),

@@ -9,7 +9,7 @@ import { textArray } from '../../../src/backends/postgresql/array-text.ts';
 import type { Row } from '../../../src/backends/postgresql/connection.ts';
 import { batchableQuery } from '../../../src/backends/postgresql/batchable-query.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { joinPage } from '../../../src/core/objects/joined.ts';
+import { joinPage } from '../../../src/core/objects/page-text.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/unit-of-work.ts';

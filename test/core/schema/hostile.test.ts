@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
-import { maxSchemaChars } from '../../../src/core/schema/meta.ts';
+import { maxSchemaChars } from '../../../src/core/schema/check-schema.ts';
 import { checkSchema, validateAgainst } from './at-once.ts';
 
 const options = { internalFields: [] };

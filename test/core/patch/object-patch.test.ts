@@ -3,7 +3,7 @@ import { parseJson } from '../../../src/base/json.ts';
 import { runAtOnce } from '../../../src/base/steps.ts';
 import type { Issue, ServiceError } from '../../../src/core/errors.ts';
 import { parseOperations } from '../../../src/core/patch/operations.ts';
-import { patchObject, type PatchResult } from '../../../src/core/patch/virtual-document.ts';
+import { patchObject, type PatchResult } from '../../../src/core/patch/object-patch.ts';
 
 const target = {
   data: { id: 'a', last_modified: 12, status: 'draft', list: ['zoe'] },

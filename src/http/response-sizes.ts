@@ -6,7 +6,7 @@ const maxPaths = 1000;
 /** What is left of a size when a smaller answer follows, such as the answer to a poll. */
 const decay = 0.8;
 
-export class AnswerSizes {
+export class ResponseSizes {
   readonly #smallBytes: number;
   readonly #byPath = new Map<string, number>();
 

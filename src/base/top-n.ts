@@ -1,6 +1,6 @@
 // Keeps the first so many of any number of items in an order, in memory for a multiple of that number only.
 
-export class FirstOf<T> {
+export class TopN<T> {
   readonly #wanted: number;
   readonly #compare: (a: T, b: T) => number;
   #items: T[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findNearest } from '../../src/base/nearest.ts';
+import { findClosestMatch } from '../../src/base/closest-match.ts';
 
 describe('the nearest word', () => {
   it.each([
@@ -9,6 +9,6 @@ describe('the nearest word', () => {
     ['_begin', undefined],
     ['_expected', undefined],
   ])('of %s is %s', (word, nearest) => {
-    expect(findNearest(word, ['_sort', '_limit', '_fields'])).toBe(nearest);
+    expect(findClosestMatch(word, ['_sort', '_limit', '_fields'])).toBe(nearest);
   });
 });

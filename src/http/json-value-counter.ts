@@ -9,7 +9,7 @@ const openBracket = 0x5b;
 const openBrace = 0x7b;
 
 /** Counts values over the pieces of a body. Names of members count as values. What is no JSON is counted as if it were. */
-export class BodyValues {
+export class JsonValueCounter {
   #count = 1;
   #isInString = false;
   #isEscaped = false;

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Logger } from '../contracts/logger.ts';
 import type { Overload } from '../contracts/observer.ts';
 
-export interface LoadOptions {
+export interface LoadShedderOptions {
   /** Requests that may be under way at the same time; 0: no limit. */
   readonly maxUnderWay: number;
   /** Milliseconds that the event loop may be late; 0: no limit. */
@@ -24,8 +24,8 @@ const step = 0.25;
 /** Samples without refusals after which it is over. */
 const calmSamples = 10;
 
-export class Load {
-  readonly #options: LoadOptions;
+export class LoadShedder {
+  readonly #options: LoadShedderOptions;
   #underWay = 0;
   #refused = 0;
   #refusedBefore = 0;
@@ -36,7 +36,7 @@ export class Load {
   #owed = 0;
   #stop: (() => void) | undefined;
 
-  constructor(options: LoadOptions) {
+  constructor(options: LoadShedderOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 // The known word that a misspelt word is nearest to, for messages that ask "did you mean".
 
 /** Returns the candidate that the fewest changed characters lead to, if they are few enough for a slip of the keyboard. */
-export function findNearest(word: string, candidates: readonly string[]): string | undefined {
+export function findClosestMatch(word: string, candidates: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 4)) + 1;
   for (const candidate of candidates) {

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { formatAlert } from '../engine/alert.ts';
 import type { ResponseHeaders } from '../engine/exchange.ts';
 
-export interface AnnouncementOptions {
+export interface OperatorNoticeOptions {
   /** Seconds for the `Backoff` header; `undefined`: none. */
   readonly backoffSeconds: number | undefined;
   /** Share of responses that carry it, 0 to 100; `undefined`: all. */
@@ -15,12 +15,12 @@ export interface AnnouncementOptions {
   readonly endOfServiceUrl: string;
 }
 
-export class Announcements {
-  readonly #options: AnnouncementOptions;
+export class OperatorNotices {
+  readonly #options: OperatorNoticeOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
 
-  constructor(options: AnnouncementOptions, clock: Clock, random: () => number = Math.random) {
+  constructor(options: OperatorNoticeOptions, clock: Clock, random: () => number = Math.random) {
     this.#options = options;
     this.#clock = clock;
     this.#random = random;

@@ -2,7 +2,7 @@
 import { ExactNumber, isJsonObject, type JsonValue } from './json.ts';
 
 /** Returns the text in double quotes, cut where it is longer than that many characters. */
-export function briefText(text: string, maxChars = 60): string {
+export function quoteText(text: string, maxChars = 60): string {
   const shown = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
   return JSON.stringify(shown.toWellFormed());
 }
@@ -16,12 +16,12 @@ const maxNameChars = 40;
  *
  * @param depth levels of containers that are shown
  */
-export function briefJson(value: JsonValue, depth: number): string {
-  if (typeof value === 'string') return briefText(value, maxNameChars);
+export function abbreviateJson(value: JsonValue, depth: number): string {
+  if (typeof value === 'string') return quoteText(value, maxNameChars);
   if (value instanceof ExactNumber) return value.text.length > maxNameChars ? '…' : value.text;
   if (Array.isArray(value)) {
     if (depth === 0) return value.length === 0 ? '[]' : '[…]';
-    const items = (value as readonly JsonValue[]).slice(0, maxShown).map((item) => briefJson(item, depth - 1));
+    const items = (value as readonly JsonValue[]).slice(0, maxShown).map((item) => abbreviateJson(item, depth - 1));
     return `[${[...items, ...(value.length > maxShown ? ['…'] : [])].join(', ')}]`;
   }
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -29,7 +29,7 @@ export function briefJson(value: JsonValue, depth: number): string {
   if (depth === 0) return names.length === 0 ? '{}' : '{…}';
   const members = names
     .slice(0, maxShown)
-    .map((name) => `${briefText(name, maxNameChars)}: ${briefJson(value[name]!, depth - 1)}`);
+    .map((name) => `${quoteText(name, maxNameChars)}: ${abbreviateJson(value[name]!, depth - 1)}`);
   return `{${[...members, ...(names.length > maxShown ? ['…'] : [])].join(', ')}}`;
 }
 

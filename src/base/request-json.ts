@@ -7,7 +7,7 @@ import { JsonReader, JsonSyntaxError, noJsonLimits, parseJson, type JsonLimits, 
  *
  * @throws JsonSyntaxError as `parseJson` does; for a malformed text with the place and what was expected there
  */
-export function parseSentJson(text: string, limits?: JsonLimits): JsonValue {
+export function parseRequestJson(text: string, limits?: JsonLimits): JsonValue {
   try {
     return parseJson(text, limits);
   } catch (error) {
