@@ -3,7 +3,7 @@ import type { AuthenticationPolicy, PolicyFactory } from '../contracts/authentic
 import { basicPolicy } from '../http/authentication/basic.ts';
 import { bearerPolicy } from '../http/authentication/bearer.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
-import { policyClass } from '../settings/policy-class.ts';
+import { policyClass } from '../settings/kinto-names.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 

@@ -1,6 +1,6 @@
 // Settings that work and are still worth a second thought.
 import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
-import { policyClass } from '../settings/policy-class.ts';
+import { policyClass } from '../settings/kinto-names.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** A sentence for each risk, with what to do about it. */

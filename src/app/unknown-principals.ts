@@ -3,7 +3,7 @@
 import { quoteText } from '../base/abbreviate.ts';
 import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
-import { findPrincipalFault, type PrincipalForms } from '../core/permissions/principal-form.ts';
+import { findPrincipalFault, type PrincipalForms } from '../core/permissions/principals.ts';
 import type { Settings } from '../settings/settings.ts';
 import { builtInNames } from './built-in-plugins.ts';
 

@@ -1,20 +1,25 @@
-// Short forms of text and JSON that clients have sent, for messages. What comes out is bounded, whatever came in.
+// Bounded excerpts of text and JSON from clients, for messages.
 import { ExactNumber, isJsonObject, type JsonValue } from './json.ts';
 
-/** Returns the text in double quotes, cut where it is longer than that many characters. */
+/** Returns the text, cut to that many characters. */
+export function abbreviate(text: string, maxChars = 100): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars - 1).toWellFormed()}…`;
+}
+
+/** Returns the text in double quotes, cut to that many characters. */
 export function quoteText(text: string, maxChars = 60): string {
   const shown = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
   return JSON.stringify(shown.toWellFormed());
 }
 
-/** Names of an object, and items of a list, that are shown. */
+/** Maximum number of members of an object or items of an array in an excerpt. */
 const maxShown = 5;
 const maxNameChars = 40;
 
 /**
- * Returns the value as JSON for people: a few members of each container, short texts, and `…` for what is left out.
+ * Returns an excerpt of the value as JSON: a few members of each container, short strings, and `…` for omissions.
  *
- * @param depth levels of containers that are shown
+ * @param depth maximum number of nested containers
  */
 export function abbreviateJson(value: JsonValue, depth: number): string {
   if (typeof value === 'string') return quoteText(value, maxNameChars);
@@ -33,7 +38,7 @@ export function abbreviateJson(value: JsonValue, depth: number): string {
   return `{${[...members, ...(names.length > maxShown ? ['…'] : [])].join(', ')}}`;
 }
 
-/** Returns what a value is, for people: `a list`. */
+/** Returns the type of a value with its article: `a list`. */
 export function describeType(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

@@ -1,10 +1,9 @@
-// Keeps the first so many of any number of items in an order, in memory for a multiple of that number only.
+// The first N items of a stream in a given order, in memory proportional to N.
 
 export class TopN<T> {
   readonly #wanted: number;
   readonly #compare: (a: T, b: T) => number;
   #items: T[] = [];
-  /** Once that many are known, whatever comes after this one is not wanted. */
   #worst: T | undefined;
 
   constructor(wanted: number, compare: (a: T, b: T) => number) {
@@ -12,7 +11,7 @@ export class TopN<T> {
     this.#compare = compare;
   }
 
-  /** What is not before this one is not wanted; `undefined` while anything is. */
+  /** The last item that can still be in the result; `undefined` while every item can. */
   get worst(): T | undefined {
     return this.#worst;
   }
@@ -26,7 +25,7 @@ export class TopN<T> {
     }
   }
 
-  /** The items kept, in order. */
+  /** Returns the items in order. */
   finish(): readonly T[] {
     this.#shrink();
     return this.#items;

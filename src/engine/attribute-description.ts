@@ -1,6 +1,6 @@
 // The JSON Schema that a kind declares for its attributes, made fit to stand inside of another document.
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
-import { dialectOf } from '../core/schema/dialect.ts';
+import { dialectOf } from '../core/schema/keyword.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 
 /** Keywords that have another meaning, or another place, in a description. */

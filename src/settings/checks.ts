@@ -3,7 +3,7 @@ import { environmentName } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
-import { policyClass } from './policy-class.ts';
+import { policyClass } from './kinto-names.ts';
 import { emptyReport, resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { findMemcachedHosts, memcachedHostsForm } from './memcached-hosts.ts';
 import { findPostgresqlUrl } from './postgresql-url.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import type { FileEntry } from './file-entry.ts';
+import type { FileEntry } from './layers.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { readToml } from './toml.ts';

@@ -1,7 +1,6 @@
 // The sources of settings, each as a layer that answers for one key at a time. The environment is asked by a name
 // computed from the key, never listed, so that keys holding ids work too.
 import { environmentName } from './definition.ts';
-import type { FileEntry } from './file-entry.ts';
 import type { Problem } from './problems.ts';
 
 /** A setting as some source gave it. */
@@ -72,6 +71,14 @@ export function platformLayer(environment: Environment): Layer {
       return name === undefined || text === undefined || text === '' ? undefined : { name, text, from: 'environment' };
     },
   };
+}
+
+/** One setting of a configuration file, its key as written. */
+export interface FileEntry {
+  readonly key: string;
+  readonly text: string;
+  /** `coffer.ini line 3` */
+  readonly from: string;
 }
 
 /** What reading a file has to say. */

@@ -10,7 +10,7 @@ import type { Problem } from './problems.ts';
 import { emptyReport } from './resolve.ts';
 import type { Reader } from './readers.ts';
 import { generateSecret } from './profile.ts';
-import { currentSpelling } from './todays-value.ts';
+import { currentSpelling } from './kinto-names.ts';
 
 export interface RewriteOptions {
   readonly format: FileFormat;

@@ -1,7 +1,7 @@
 // Settings in TOML: tables are flattened with points, arrays become lists, and everything ends as the text that the
 // readers understand.
 import { parse, TomlDate, TomlError, type TomlValueWithoutBigInt } from 'smol-toml';
-import type { FileEntry } from './file-entry.ts';
+import type { FileEntry } from './layers.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { wrapText } from './readers.ts';
 

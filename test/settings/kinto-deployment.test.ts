@@ -7,7 +7,7 @@ import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { changesSettings } from '../../src/plugins/changes/settings.ts';
 import { objectUris } from '../../src/plugins/history/places.ts';
-import { policyClass } from '../../src/settings/policy-class.ts';
+import { policyClass } from '../../src/settings/kinto-names.ts';
 import { folderWith, problemsOf } from './helpers.ts';
 
 const file = new URL('kinto-26.ini', import.meta.url);

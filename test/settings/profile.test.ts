@@ -8,7 +8,7 @@ import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
 import { personalBucketSecret } from '../../src/plugins/default-bucket/personal-bucket.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { pluginDescriptions } from '../../src/settings/plugin-sentences.ts';
+import { pluginDescriptions } from '../../src/settings/template.ts';
 import { readOrCreateSecret } from '../../src/settings/profile.ts';
 import { findSqliteFile } from '../../src/settings/sqlite-file.ts';
 import { coreSettings, type CoreValues } from '../../src/settings/table.ts';

@@ -1,10 +1,10 @@
-// The entries of a page as one text, as clients see them: most lists are asked for again and again, and what is joined once
-// can be kept.
+// The entries of a page joined to one JSON text, in the form that clients see. Lists are read repeatedly, so joined texts can
+// be cached.
 import { formatEntries, isTombstone, type StoredEntry } from './stored.ts';
 
-/** Entries in their order, as clients see them. */
+/** Entries in their order, in the form that clients see. */
 export interface JoinedEntries {
-  /** JSON of each, `id` and `last_modified` included, with commas between them. */
+  /** JSON of the entries with `id` and `last_modified`, separated by commas. */
   readonly text: string;
   readonly count: number;
   readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
@@ -12,10 +12,10 @@ export interface JoinedEntries {
   readonly more: boolean;
 }
 
-/** Where a query does not limit its page: longer texts are more than a process can hold. */
+/** Limit of a page whose query has none: longer texts could exhaust the memory of a process. */
 const mostPageBytes = 100_000_000;
 
-/** A page with its entries joined; it ends early at so many bytes. */
+/** Returns a page with its entries joined, cut to at most `maxBytes`. */
 export function joinPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
   { entries: all, more: follow, ...page }: T,
   maxBytes: number = mostPageBytes,
@@ -31,14 +31,14 @@ export function joinPage<T extends { readonly entries: readonly StoredEntry[]; r
   };
 }
 
-/** The page, ending before the entry with which its texts would have more bytes than allowed, but never before the first. */
+/** Returns the page cut before the entry with which its texts would exceed `maxBytes`. At least one entry stays. */
 export function fitPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
   page: T,
   maxBytes: number | undefined,
 ): T {
   if (maxBytes === undefined) return page;
   const { entries } = page;
-  // Looking at the bytes of a text costs more than looking at its length, and hardly any page needs it.
+  // Counting bytes costs more than reading the length, and hardly any page needs it.
   let chars = 0;
   for (const entry of entries) if (!isTombstone(entry)) chars += entry.text.length;
   if (chars * mostBytesOfChar <= maxBytes) return page;
@@ -50,10 +50,10 @@ export function fitPage<T extends { readonly entries: readonly StoredEntry[]; re
   return tooFar === -1 ? page : { ...page, entries: entries.slice(0, tooFar), more: true };
 }
 
-/** In UTF-8, of a UTF-16 code unit. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 export const mostBytesOfChar = 3;
 
-/** Follows how much of a page has been read, so that reading stops soon after the page is full. */
+/** Tracks the size of a page while it is read, so that reading stops soon after the page is full. */
 export class PageFill {
   readonly #maxBytes: number;
   #chars = 0;
@@ -63,7 +63,7 @@ export class PageFill {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether an entry more would not be on the page. Texts have at least as many bytes as characters. */
+  /** Whether a further entry cannot be on the page. Texts have at least as many bytes as characters. */
   get isFull(): boolean {
     return this.#chars > this.#maxBytes && this.#entries > 1;
   }

@@ -176,7 +176,7 @@ function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string |
 
 function refusalOf({ secondsUntilToken }: TokenBucket): ServiceError {
   return new ServiceError('clientAtCapacity', {
-    message: 'There were too many requests. Try again later.',
+    message: 'Too many requests. Try again later.',
     headers: { 'Retry-After': String(secondsUntilToken) },
   });
 }

@@ -1,6 +1,6 @@
 // What must fit together before accounts can be served. Each complaint says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
-import { policyClass } from '../../settings/policy-class.ts';
+import { policyClass } from '../../settings/kinto-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 

@@ -16,7 +16,7 @@ import {
   url,
 } from '../readers.ts';
 import { readHomepage, readVersion, softwareName } from '../version.ts';
-import { currentPluginNames } from './plugin-names.ts';
+import { currentPluginNames } from '../kinto-names.ts';
 
 function isHostPattern(word: string): boolean {
   const bare = word.replace(/^\[(.*)\]$/, '$1');

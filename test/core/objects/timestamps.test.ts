@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/base/json.ts';
 import { formatEtag, formatHttpDate, parseEtag } from '../../../src/core/objects/etag.ts';
-import { parsePrecondition } from '../../../src/core/objects/preconditions.ts';
+import { parsePrecondition } from '../../../src/core/objects/etag.ts';
 import { honouredTimestamp } from '../../../src/core/objects/timestamps.ts';
 
 describe('timestamps sent by clients', () => {
