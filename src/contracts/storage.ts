@@ -1,44 +1,44 @@
-// Where objects, tombstones and the clocks of lists are kept. Same inputs, same results on every backend: the suite
-// in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+// Storage of objects, tombstones and list clocks. All backends give the same results: the suite in `testing/` is the
+// definition, and the query evaluator in `core/query` is the reference for filters and sorting.
 import type { JoinedEntries } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';
 
 export interface Page {
-  /** Clock of the list in the same snapshot as the entries; `undefined` when it was never read nor written. */
+  /** Clock of the list in the same snapshot as the entries; `undefined` when the list was never read or written. */
   readonly timestamp: number | undefined;
   /**
-   * The horizon of the list in that snapshot: the highest timestamp of a deletion that no tombstone tells of, be it that the
-   * tombstone was forgotten or that there never was one. 0 when every deletion can still be told.
+   * Horizon of the list in that snapshot: the highest timestamp of a deletion without a tombstone, because the tombstone was
+   * purged or never existed. 0 when every deletion still has its tombstone.
    */
   readonly horizon: number;
-  /** At most `limit` entries in the order asked for. */
+  /** At most `limit` entries in the requested order. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
 
-/** A page as clients see it. */
+/** A page with its entries joined to one text, in the form for clients. */
 export interface PageText extends Omit<Page, 'entries'>, JoinedEntries {}
 
-/** A list and one of its objects, read under the right to the list's next timestamp. */
+/** A locked list and one of its objects. */
 export interface LockedState {
   readonly timestamp: number | undefined;
-  /** The live object, when there is one. */
+  /** The live object, when it exists. */
   readonly object: StoredObject | undefined;
-  /** What its deletion left, when it was deleted. */
+  /** The tombstone, when the object was deleted. */
   readonly tombstone: Tombstone | undefined;
 }
 
-/** What a list is given, but for the timestamp. */
+/** An object to create, without its timestamp. */
 export interface NewObject {
   readonly id: string;
   /** Compact JSON of the attributes, without `id` and `last_modified`. */
   readonly text: string;
 }
 
-/** Which tombstones are forgotten; see `purgeDeleted`. */
+/** Selection of tombstones to purge; see `purgeDeleted`. */
 export interface PurgeOptions {
   readonly kind?: string;
   readonly parent?: string;
@@ -47,36 +47,36 @@ export interface PurgeOptions {
   readonly limit?: number;
 }
 
-/** How much there is of a kind, over all its lists. */
+/** Number of objects and tombstones of a kind in all its lists. */
 export interface KindCount {
   readonly objects: number;
   readonly tombstones: number;
 }
 
-/** A list as a whole: its clock and how much it holds. */
+/** Clock, horizon and counts of a list. */
 export interface ListState extends ListKey {
   readonly timestamp: number;
   /** See `Page.horizon`. */
   readonly horizon: number;
-  /** How many live objects. */
+  /** Number of live objects. */
   readonly live: number;
-  /** How many tombstones. */
+  /** Number of tombstones. */
   readonly dead: number;
 }
 
-/** A part of a list as it shall be, whatever the time is. */
+/** The target state of a part of a list, independent of the current time. */
 export interface Restoration {
-  /** The clock moves on to this, or to the highest timestamp of the entries, but never back. */
+  /** The clock advances to this, or to the highest timestamp of the entries; it never moves back. */
   readonly clock: number;
-  /** Live objects and tombstones, stored exactly as they are; every id and every timestamp once at most. */
+  /** Live objects and tombstones, stored unchanged; each id and each timestamp at most once. */
   readonly entries: readonly StoredEntry[];
-  /** The horizon of the list moves on to this, but never back. Default: it stays. */
+  /** The horizon advances to this; it never moves back. Default: unchanged. */
   readonly horizon?: number | undefined;
-  /** Ids of which neither object nor tombstone stays; none of those in `entries`. Default: none. */
+  /** Ids whose objects and tombstones are removed; none of those in `entries`. Default: none. */
   readonly gone?: readonly string[];
   /**
-   * Whether the list has none of the ids, as when it is being filled, so that nobody looks; should one be there all the
-   * same, the unit of work may fail with TransactionConflict, and is run again without saying so. Default: no.
+   * Asserts that the list has none of the ids, as in an initial import, so no lookup is needed. If one does exist, the unit of
+   * work may fail with TransactionConflict and is retried without this option. Default: no.
    */
   readonly isFresh?: boolean;
 }
@@ -87,80 +87,78 @@ export interface Deletion {
 }
 
 export interface StorageReader {
-  /** The live object, or `undefined`; tombstones are not found. */
+  /** Returns the live object, or `undefined`; tombstones are not found. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
 
-  /** One page of a list, entries and clock from one snapshot. Memory used is bounded by the page. */
+  /** Returns one page of a list, with entries and clock from one snapshot. The page bounds the memory use. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;
 
   /**
-   * The same page with its entries joined to one text, which a backend may find ready, or the database may make. It ends early
-   * where that would be too long for one answer.
+   * Returns the page of `listAll` with its entries joined to one text, which a backend may cache or the database may produce.
+   * The page ends early when the text would be too long for one response.
    */
   listText(list: ListKey, query: PageQuery): Promise<PageText>;
 
-  /** How many entries are selected. Without filters and ids the answer takes the same time at any size. */
+  /** Counts the selected entries. Without filters and ids the time does not depend on the size of the list. */
   countAll(list: ListKey, selection: Selection): Promise<number>;
 
   /**
-   * How many live objects and tombstones there are of each kind; one of which there is neither may be absent. The answer
-   * takes the same time at any size of the lists.
+   * Counts live objects and tombstones of each kind; kinds with neither may be absent. The time does not depend on the size of
+   * the lists.
    */
   countKinds(): Promise<ReadonlyMap<string, KindCount>>;
 
-  /** The clock of the list: its highest timestamp ever given, or `undefined` when never read nor written. */
+  /** Returns the clock of the list, or `undefined` when it was never read or written. */
   resourceTimestamp(list: ListKey): Promise<number | undefined>;
 
-  /** The clock of every list of a kind that has one: parent → timestamp. */
+  /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
 
-  /** The parents of all lists of a kind that hold live objects, in no particular order. */
+  /** Returns the parents of all lists of a kind with live objects, in any order. */
   listParents(kind: string): Promise<readonly string[]>;
 
   /**
-   * One page of all lists that have a clock, of all kinds, those without contents too. In the order of their parents,
-   * then of their kinds, both by code point: a parent comes before what lies below it.
+   * Returns one page of all lists with a clock, of all kinds, including empty ones. Ordered by parent, then by kind, both by
+   * code point: a parent comes before its descendants.
    *
-   * @param after continue after this list, which need not be there any more; `undefined`: from the first
-   * @param limit lists wanted, at least 1; fewer come when there are no more
+   * @param after the list to continue after, which may no longer exist; `undefined` for the first page
+   * @param limit number of lists, at least 1; fewer at the end
    */
   lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]>;
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
- * made, also when nobody waits for one before making the next; those to many objects at once (`deleteAll` and what follows it)
- * are to be waited for. A read sees all writes that were made before it; whoever wants none of those that are made after it
- * waits for its answer.
+ * Writes inside one transaction; reads see its own writes. Writes take effect in the order of the calls, even if the caller
+ * does not wait for each. The caller must wait for writes to many objects (`deleteAll` and the methods after it). A read sees
+ * all writes made before it. It may also see later writes, unless the caller waits for its result first.
  *
- * Timestamps: with R the clock of the list and `now` the time, a write without a given timestamp, or with one equal
- * to R, gets max(now, R + 1), which becomes the clock; a given timestamp above R becomes the clock too; one below R
- * is used as it is and leaves the clock alone. No two entries of a list, tombstones included, share a timestamp.
- * The right to the next timestamp of a list is held from the first locking call until the transaction ends, so
- * timestamps become visible in their own order.
+ * Timestamps: R is the clock of the list and `now` the time. A write without a given timestamp, or with one equal to R, gets
+ * max(now, R + 1), which becomes the clock. A given timestamp above R becomes the clock too; one below R is used as it is and
+ * does not change the clock. No two entries of a list, including tombstones, share a timestamp. A list is locked from the
+ * first locking call until the transaction ends, so its timestamps become visible in ascending order.
  */
 export interface StorageWriter extends StorageReader {
-  /** Takes the right to the list's next timestamp and reads the object (when an id is given) under it. */
+  /** Locks the list, and reads the object with the id, if one is given, under the lock. */
   lock(list: ListKey, id?: string): Promise<LockedState>;
 
   /**
-   * Reads the live object, or `undefined`, and keeps it, and everything it lies in, from being deleted until the
-   * transaction ends. Others may change it and hold it as well. So what is written below an object never outlives it.
+   * Returns the live object, or `undefined`, and prevents its deletion and that of its ancestors until the transaction ends.
+   * Other transactions may change it and lock it shared too. So objects below it never outlive it.
    *
-   * @param below a list at or below the URI of the object that the unit is going to write to; a backend whose deletions
-   *   take such lists first may lock it instead of the object
+   * @param below a list at or below the URI of the object to which the unit will write; a backend whose deletions lock such
+   *   lists first may lock it instead of the object
    */
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
-  /** The clock of the list, created as `now` and stored when there is none yet; stable afterwards. */
+  /** Returns the clock of the list. A missing clock is created as `now` and stored. */
   touch(list: ListKey): Promise<number>;
 
   /**
    * Stores a new object and removes the tombstone of that id.
    *
    * @param text compact JSON of the attributes, without `id` and `last_modified`
-   * @param options.isFresh the id was drawn just now from so many that nobody has to look whether it is taken, by an object
-   * or a tombstone; should it be, the unit of work may fail with TransactionConflict, and is run again with another one
+   * @param options.isFresh asserts that the id is newly generated at random, so no lookup of an object or tombstone is needed.
+   * If one does exist, the unit of work may fail with TransactionConflict and is retried with another id
    * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
    */
   create(
@@ -172,15 +170,15 @@ export interface StorageWriter extends StorageReader {
   ): Promise<StoredObject>;
 
   /**
-   * Stores several new objects at once, each with a new timestamp of its own, ascending in the order given.
+   * Stores several new objects, each with a new timestamp, ascending in the given order.
    *
-   * @param objects under ids drawn just now, from so many that nobody looks whether an object or a tombstone has one; should
-   * that be so, the unit of work may fail
+   * @param objects objects with newly generated random ids, so no lookup of objects or tombstones is needed; if one does exist,
+   * the unit of work may fail
    */
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]>;
 
   /**
-   * Replaces all attributes; creates when absent, removing the tombstone.
+   * Replaces all attributes of an object, or creates it and removes its tombstone.
    *
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
@@ -190,8 +188,8 @@ export interface StorageWriter extends StorageReader {
    * Replaces the live object by a tombstone.
    *
    * @param options.lastModified timestamp of the tombstone, by the rules above
-   * @param options.keepTombstone `false`: nothing is kept, but the clock moves all the same, and the horizon to the
-   *   timestamp that the tombstone would have; default `true`
+   * @param options.keepTombstone `false`: no tombstone is stored. The clock advances all the same, and the horizon advances to
+   *   the timestamp of the omitted tombstone. Default: `true`
    * @returns `undefined` when there is no live object
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
@@ -202,7 +200,7 @@ export interface StorageWriter extends StorageReader {
   ): Promise<Deletion | undefined>;
 
   /**
-   * Deletes one page of live objects; each gets its own new timestamp, ascending in the order of selection.
+   * Deletes one page of live objects; each gets a new timestamp, ascending in the order of selection.
    * `includeDeleted` of the query is ignored: tombstones are never deleted again.
    */
   deleteAll(
@@ -211,31 +209,31 @@ export interface StorageWriter extends StorageReader {
   ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
 
   /**
-   * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, without leaving
-   * tombstones, and nothing of a similarly named neighbour. Clocks stay; a list that lost live objects moves on to
-   * max(now, R + 1). The horizon of a list that lost anything is its clock then.
+   * Removes all objects and tombstones whose parent is the URI or lies below it (`<uri>/…`), without new tombstones. Parents that
+   * only share the prefix are not affected. Clocks remain; the clock of a list that lost live objects advances to
+   * max(now, R + 1). The horizon of a list that lost anything becomes its clock.
    */
   deleteChildren(uri: string): Promise<void>;
 
   /**
-   * Forgets tombstones, never live objects or clocks. The horizon of a list moves to the latest one it loses.
+   * Purges tombstones, never live objects or clocks. The horizon of a list advances to its latest purged tombstone.
    *
-   * @param options.kind only of this kind; default all
-   * @param options.parent only of this list's parent (exact); default all
-   * @param options.before only those with a timestamp below this one
-   * @param options.maxRetained keep the newest so many of each list; excludes `before`
-   * @param options.limit forget so many at most, the oldest of a list first; default all
-   * @returns how many were forgotten
+   * @param options.kind only tombstones of this kind; default: all
+   * @param options.parent only tombstones of lists with exactly this parent; default: all
+   * @param options.before only tombstones with a timestamp below this one
+   * @param options.maxRetained number of newest tombstones to keep per list; excludes `before`
+   * @param options.limit maximum number to purge, the oldest of a list first; default: all
+   * @returns the number of purged tombstones
    */
   purgeDeleted(options?: PurgeOptions): Promise<number>;
 
-  /** Keeps the newest `maxObjects` of the selected live objects; the others go without tombstones, and the horizon stays. */
+  /** Keeps the newest `maxObjects` of the selected live objects. Removes the others without tombstones; the horizon is unchanged. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
 
   /**
-   * Makes part of a list what it was elsewhere: for copies, never for requests. Each entry takes the place of the object
-   * or tombstone of its id and keeps its own timestamp, even one equal to the clock. Whatever else in the list has one of
-   * these timestamps goes without a trace, so that the list still has each of them once. The list is created when absent.
+   * Restores a part of a list from another place: for copies, never for requests. Each entry replaces the object or tombstone
+   * of its id and keeps its timestamp, even one equal to the clock. Other entries of the list with one of these timestamps are
+   * removed without a tombstone, so timestamps stay unique. The list is created when it is absent.
    */
   restore(list: ListKey, restoration: Restoration): Promise<void>;
 
@@ -245,8 +243,8 @@ export interface StorageWriter extends StorageReader {
 
 export interface StorageBackend {
   readonly database: Database;
-  /** Reads of committed state, outside any unit of work. */
+  /** Reads committed state, outside any unit of work. */
   readonly reader: StorageReader;
-  /** Reads and writes inside a transaction of `database`. */
+  /** Returns a reader and writer inside a transaction of `database`. */
   writer(transaction: Transaction): StorageWriter;
 }
