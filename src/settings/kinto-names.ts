@@ -3,7 +3,7 @@
 import { wrapText, type Reading, type Renamed } from './readers.ts';
 import { builtInAuthorization } from './rows/access.ts';
 
-/** Plugins that have the same name here, after the prefix of the reference server. */
+/** Plugins with the same name in Kinto, after its prefix. */
 const samePlugins: ReadonlySet<string> = new Set([
   'accounts',
   'admin',
@@ -19,7 +19,7 @@ const samePlugins: ReadonlySet<string> = new Set([
   'statsd',
 ]);
 
-/** Plugins that have another name here, several, or none because they are built in. */
+/** Plugins of Kinto with another name here, with several names, or with none because they are built in. */
 const pluginNames: ReadonlyMap<string, readonly string[]> = new Map([
   ['attachment', ['attachments']],
   ['remote_settings', ['changes', 'signer']],
@@ -29,11 +29,11 @@ const pluginNames: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the names here of a plugin in `includes`. A name that is not known stays as it is, so that the error about
- * it shows what the file says.
+ * Returns the current names of a plugin in `includes`. An unknown name is returned unchanged, so that the error about it
+ * quotes the file.
  */
 export function currentPluginNames(name: string): Renamed {
-  // Without a prefix, one short name differs.
+  // The only short name without prefix that differs.
   if (name === 'attachment') return { names: ['attachments'], note: deprecation(name, ['attachments']) };
   const rest = /^kinto(?:\.plugins\.|[-_])(.+)$/.exec(name)?.[1]?.replaceAll('-', '_');
   if (rest === undefined) return { names: [name] };
@@ -42,10 +42,10 @@ export function currentPluginNames(name: string): Renamed {
 }
 
 function deprecation(name: string, names: readonly string[]): string {
-  return names.length === 0 ? `${name} is built in, leave it out` : `${name} is deprecated, write ${names.join(' ')}`;
+  return names.length === 0 ? `${name} is built in; remove it` : `${name} is deprecated; write ${names.join(' ')}`;
 }
 
-/** Short names, and last parts of dotted names that differ from the name here. */
+/** Policies by short name, and by last part of a dotted name when it differs from the name here. */
 const policyNames: ReadonlyMap<string, string> = new Map([
   ['basicauth', 'BasicAuthAuthenticationPolicy'],
   ['account', 'AccountsPolicy'],
@@ -56,16 +56,15 @@ const policyNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the name here of an authentication policy: `AccountsPolicy` for
- * `kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy`. The last part of a name that is not known is
- * returned as it is.
+ * Returns the name of the implementation that `multiauth.policy.<name>.use` means: `AccountsPolicy` for
+ * `kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy`. For an unknown name, returns its last part.
  */
 export function policyClass(use: string): string {
   const last = use.slice(use.lastIndexOf('.') + 1);
   return policyNames.get(last) ?? last;
 }
 
-/** Settings that take more than one spelling of a name, of which their readers keep the one that was given. */
+/** Settings with several spellings of a name whose readers keep the given one. */
 const renames: readonly (readonly [key: RegExp, rename: (text: string) => string])[] = [
   [/^multiauth\.policy\.[^.]+\.use$/, policyClass],
   [/^event_listeners\.[^.]+\.use$/, listenerName],
@@ -74,9 +73,9 @@ const renames: readonly (readonly [key: RegExp, rename: (text: string) => string
 ];
 
 /**
- * Returns the text that means the same today.
+ * Returns the text of a setting in its current spelling.
  *
- * @param reading what the reader of the setting makes of the text; `undefined`: it has none
+ * @param reading result of the setting's reader; `undefined` for settings without one
  */
 export function currentSpelling(key: string, text: string, reading: Reading<unknown> | undefined): string {
   if (text === '') return text;

@@ -1,5 +1,5 @@
-// THE table of settings of the core. Everything that is known about a setting stands in its row, in `rows/`; plugins
-// bring tables of their own. Families of names that hold a kind or an id are in `families.ts`.
+// The table of core settings; the rows are in `rows/`. Plugins have tables of their own. `families.ts` has the settings with
+// names that contain a kind or an id.
 import type { SettingsTable, ValuesOf } from './definition.ts';
 import { accountSettings, accountValidationSettings } from './rows/accounts.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
@@ -11,7 +11,7 @@ import { protectionSettings } from './rows/protection.ts';
 import { postgresqlSettings } from './rows/postgresql.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
-/** Every setting of the core, by name. */
+/** All core settings by name. */
 export const coreSettings = {
   ...inSection('Service', serviceSettings),
   ...inSection('Authentication', authenticationSettings),

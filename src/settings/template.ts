@@ -1,5 +1,5 @@
-// The text of a new configuration file: the settings that people change, each with its sentence from the table, and the
-// plugins. The reference of settings holds everything else.
+// The text of a new configuration file: the settings that are changed most, each with its documentation from the table, and
+// the plugins.
 import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
@@ -15,7 +15,7 @@ export interface TemplateChoices {
   readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis' | 'memcached';
   readonly host: string;
   readonly port: number;
-  /** Secret that user ids of existing data were derived with; absent: the file gets new secrets. */
+  /** Secret of the user ids of existing data; absent: new secrets are generated. */
   readonly secret?: string | undefined;
 }
 
@@ -49,17 +49,17 @@ const sections: readonly Section[] = [
   },
 ];
 
-/** Returns a configuration file in which the backends are named and the secrets are set. */
+/** Returns a configuration file with the chosen backends and with secrets. */
 export function formatTemplate(choices: TemplateChoices): string {
   const active = activeValues(choices);
   const format = (key: string, value: string): string => formatAssignment(key, value, choices.format).join('\n');
   const lines = [
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
-    '# This file holds secrets: keep it readable for the service only.',
+    '# This file contains secrets: make it readable for the service only.',
     '#',
-    '# Lines that are commented out show defaults. The reference describes these and all other settings:',
+    '# Commented-out lines show defaults. The reference describes all settings:',
     `# docs/reference/settings.md, ${readHomepage()}`,
-    '# Environment variables stand above this file: readonly is SVC_READONLY there.',
+    '# Environment variables override this file: SVC_READONLY sets readonly.',
     '',
     choices.format === 'ini' ? '[app:main]' : '[coffer]',
   ];
@@ -80,7 +80,7 @@ export function formatTemplate(choices: TemplateChoices): string {
 }
 
 function activeValues({ backend, cacheBackend, host, port, secret }: TemplateChoices): ReadonlyMap<string, string> {
-  // The names that other machines use are not known yet.
+  // The public host names are not known yet.
   const isOpen = !isLoopback(host);
   const values = Object.entries(profileValues).filter(
     ([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'),
@@ -93,14 +93,14 @@ function activeValues({ backend, cacheBackend, host, port, secret }: TemplateCho
     ['host', host],
     ['http_port', String(port)],
     ['userid_hmac_secret', secret ?? generateSecret()],
-    // Data that is there has ids of personal buckets that were derived with the other secret.
+    // Personal buckets of existing data have ids derived from the first secret.
     ...(secret === undefined ? [['default_bucket_hmac_secret', generateSecret()] as const] : []),
     ...databaseUrls(backend, cacheBackend),
     ...(cacheBackend === 'memcached' ? [['cache_hosts', defaultMemcachedHosts.join(' ')] as const] : []),
   ]);
 }
 
-/** Returns the places of the data: examples where a server has to be named. */
+/** Returns the URLs of the databases; examples for servers. */
 function databaseUrls(backend: string, cacheBackend: string): readonly (readonly [key: string, value: string])[] {
   const places: Readonly<Record<string, string>> = {
     sqlite: defaultSqliteFile,
@@ -115,7 +115,7 @@ function databaseUrls(backend: string, cacheBackend: string): readonly (readonly
   return kinds.flatMap(([key, name]) => (places[name] === undefined ? [] : [[key, places[name]] as const]));
 }
 
-/** Whether a setting that is not set would mean nothing in this file. */
+/** Whether an unset setting has no meaning in this file. */
 function isUseless(key: keyof CoreTable, { backend, cacheBackend }: TemplateChoices): boolean {
   if (key === 'cache_hosts' || key === 'cache_url' || key === 'storage_url' || key === 'permission_url') return true;
   const isShared = (name: string): boolean => name === 'postgresql' || name === 'redis';
@@ -133,12 +133,12 @@ function defaultOf(key: keyof CoreTable): string {
 function describePlugins(): readonly string[] {
   const width = Math.max(...Object.keys(pluginDescriptions).map((name) => name.length));
   return [
-    '# Plugins, in the order in which they are loaded. Available:',
+    '# Plugins in loading order. Available:',
     ...Object.entries(pluginDescriptions).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
   ];
 }
 
-/** Sentences by the names that `includes` takes. */
+/** Descriptions of the built-in plugins by name in `includes`. */
 export const pluginDescriptions: Readonly<Record<string, string>> = {
   default_bucket: 'Gives each user a personal bucket at /buckets/default.',
   history: 'Records every change of buckets, collections, groups and records.',
@@ -156,7 +156,7 @@ export const pluginDescriptions: Readonly<Record<string, string>> = {
   flush: 'Serves POST /v1/__flush__, which deletes all data. For development only.',
 };
 
-/** Returns the sentence as comment lines of no more than 100 characters. */
+/** Returns the sentence as comment lines of at most 100 characters. */
 function wrap(sentence: string): readonly string[] {
   const lines: string[] = [];
   let line = '#';

@@ -1,4 +1,4 @@
-// Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
+// Unknown names of settings. Most are misspelt, so the closest known name is suggested.
 import { findClosestMatch } from '../base/closest-match.ts';
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
@@ -6,11 +6,11 @@ import type { EnvironmentLayer, Layer } from './layers.ts';
 
 export interface Vocabulary {
   readonly tables: readonly SettingsTable[];
-  /** Beside those of the core. */
+  /** Families of plugins. */
   readonly families: readonly SettingsFamily[];
 }
 
-/** A line for each given name that means nothing, or has no effect. */
+/** Returns a line for each name that is unknown or has no effect. */
 export function findUnknown(
   layers: readonly Layer[],
   environments: readonly EnvironmentLayer[],

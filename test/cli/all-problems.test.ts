@@ -132,7 +132,7 @@ describe('One mistake', () => {
 
   test('in the heading of a file is named with what follows from it.', async () => {
     const { err } = await run(['start'], { cwd: configured(['[app:main', 'readonly = true', '[other]', 'x = y']) });
-    expect(err).toContain('line 1: a section looks like [name]');
+    expect(err).toContain('line 1: malformed section; expected [name]');
   });
 });
 

@@ -131,6 +131,6 @@ describe('Wrong settings', () => {
   test('include a file that is not there.', async () => {
     const { code, err } = await run(['migrate', '--config', 'nowhere.ini'], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toContain('there is no such file');
+    expect(err).toContain('the file does not exist');
   });
 });

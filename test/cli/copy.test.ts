@@ -186,7 +186,7 @@ describe('coffer copy says what is wrong', () => {
       1,
       'the target, redis://127.0.0.1:1/0, keys coffer:*, cannot be used: Redis at 127.0.0.1:1: the server cannot be reached',
     ],
-    ['a configuration that is missing', [...from, '--to-config', 'none.ini'], 1, 'there is no such file'],
+    ['a configuration that is missing', [...from, '--to-config', 'none.ini'], 1, 'the file does not exist'],
     ['one place twice', [...from, '--to', 'sqlite:./a.sqlite3'], 1, 'the same place'],
   ])('of %s.', async (_, args, expected, message) => {
     const { code, out, err } = await copy(...args);

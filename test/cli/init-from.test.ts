@@ -78,7 +78,7 @@ describe('coffer init --from', () => {
     expect(out).toContain('\n# Wrong: expected a whole number, 1 or more.\npaginate_by = many\n');
     expect(out).toContain('\neos_message = We are moving\n');
     expect(out).toContain('\nmail.default_sender = " #1 "\n');
-    expect(err).toContain('kinto.our_own_thing (old.ini line 4): unknown setting, kept as a comment');
+    expect(err).toContain('kinto.our_own_thing (old.ini line 4): unknown setting; kept as a comment');
     expect(err).toContain('paginate_by: expected a whole number');
     expect(err).not.toContain('hunter2');
   });
@@ -100,6 +100,6 @@ describe('coffer init --from', () => {
     expect([over.code, over.err]).toEqual([1, expect.stringContaining('old.ini exists already')]);
     expect(readFileSync(join(cwd, 'old.ini'), 'utf8')).toBe('[app:main]\nreadonly = true\n');
     const none = await run(['init', '--from', 'no.ini'], { cwd });
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining('there is no such file')]);
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('the file does not exist')]);
   });
 });

@@ -54,9 +54,9 @@ describe('Reading INI', () => {
   test('names the line of everything that is wrong.', () => {
     expect(parseIni('[a]\nx = 1\nsecret-without-separator\nx = 2\n[a]\n[b\n= 3').problems).toEqual([
       { line: 3, message: 'expected key = value, a [section], or a comment' },
-      { line: 4, message: 'x is set in line 2 already' },
-      { line: 5, message: 'the section [a] stands in line 1 already' },
-      { line: 6, message: 'a section looks like [name]' },
+      { line: 4, message: 'x is already set in line 2' },
+      { line: 5, message: 'the section [a] already exists in line 1' },
+      { line: 6, message: 'malformed section; expected [name]' },
       { line: 7, message: 'expected key = value, a [section], or a comment' },
     ]);
   });

@@ -220,6 +220,6 @@ describe('Files of paste and uWSGI', () => {
 
   test('what stands twice in the section of the settings is still an error.', () => {
     const { message } = problemsOf(() => load(`[app:main]\n${main}kinto.paginate_by = 8\n`));
-    expect(message).toContain('kinto.paginate_by is set in line 3 already');
+    expect(message).toContain('kinto.paginate_by is already set in line 3');
   });
 });

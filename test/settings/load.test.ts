@@ -69,7 +69,7 @@ describe('Prefixes', () => {
     expect([settings.get('readonly'), settings.get('paginate_by'), settings.get('http_port')]).toEqual([true, 5, 7]);
     expect(settings.warnings).toContain(
       'coffer.ini: 2 settings in a deprecated spelling (kinto.paginate_by, kinto.project_name). ' +
-        'To print the whole file as it is written today: coffer init --from coffer.ini',
+        'To print the whole file in current spelling: coffer init --from coffer.ini',
     );
   });
 
@@ -92,7 +92,7 @@ describe('Prefixes', () => {
   test('of deprecated environment variables are warned about.', () => {
     const settings = loadIni('', { environment: { KINTO_READONLY: 'on' } });
     expect(settings.get('readonly')).toBe(true);
-    expect(settings.warnings.join('\n')).toContain('KINTO_ are deprecated, write SVC_: KINTO_READONLY');
+    expect(settings.warnings.join('\n')).toContain('KINTO_ are deprecated; use SVC_: KINTO_READONLY');
   });
 });
 
@@ -151,10 +151,10 @@ describe('Names of existing deployments', () => {
     expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
     expect(settings.warnings).toEqual([
       'coffer.ini: 5 settings in a deprecated spelling (kinto.storage_backend, kinto.permission_backend, ' +
-        'kinto.cache_backend and 2 more). To print the whole file as it is written today: coffer init --from coffer.ini',
+        'kinto.cache_backend and 2 more). To print the whole file in current spelling: coffer init --from coffer.ini',
     ]);
     expect(settings.findUnknownKeys()).toEqual([
-      'storage_poolclass (coffer.ini line 13) has no effect: there is one kind of connection pool',
+      'storage_poolclass (coffer.ini line 13) has no effect: only one kind of connection pool exists',
     ]);
   });
 
@@ -356,7 +356,7 @@ describe('The configuration file', () => {
     const { message } = problemsOf(() =>
       loadSettings({ cwd: temporaryFolder(), configFile: 'no.ini', environment: {} }),
     );
-    expect(message).toMatch(/no\.ini: there is no such file/);
+    expect(message).toMatch(/no\.ini: the file does not exist/);
   });
 
   test('must be text.', () => {
@@ -386,7 +386,7 @@ describe('The configuration file', () => {
     const cwd = folderWith({ 'coffer.ini': text });
     expect(loadSettings({ cwd, environment: secret }).get('storage_url')).toBe(join(cwd, 'var/shop.db'));
     const { message } = problemsOf(() => loadIni('project_name = %(missing)s'));
-    expect(message).toContain('project_name (coffer.ini line 3): nothing is called missing');
+    expect(message).toContain('project_name (coffer.ini line 3): %(missing)s refers to missing');
   });
 
   test('may name port and host for another web server, which count when nothing else sets them.', () => {
@@ -427,7 +427,7 @@ describe('The configuration file', () => {
   test('in INI is refused with every line that is wrong and without quoting them.', () => {
     const { message } = problemsOf(() => loadIni('hunter2\nreadonly = true\nreadonly = false'));
     expect(message).toContain('coffer.ini line 3: expected key = value');
-    expect(message).toContain('coffer.ini line 5: readonly is set in line 4 already');
+    expect(message).toContain('coffer.ini line 5: readonly is already set in line 4');
     expect(message).not.toContain('hunter2');
   });
 });

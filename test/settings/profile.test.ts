@@ -70,7 +70,7 @@ describe('Without configuration', () => {
     expect(readOrCreateSecret(folder)).toBe(secret);
     expect(statSync(join(folder, 'secret')).mode & 0o777).toBe(0o600);
     writeFileSync(join(folder, 'secret'), '');
-    expect(problemsOf(() => readOrCreateSecret(folder)).message).toContain('does not hold a secret');
+    expect(problemsOf(() => readOrCreateSecret(folder)).message).toContain('does not contain a secret');
   });
 
   test('a place that cannot hold the secret is told, with what to do.', () => {

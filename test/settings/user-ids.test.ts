@@ -41,10 +41,10 @@ describe('userid_hmac_legacy_empty', () => {
   });
 
   test('is warned about, louder when there is no secret at all.', () => {
-    const line = expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is on\..*Set userid_hmac_secret too/);
+    const line = expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is true\..*Set userid_hmac_secret too/);
     expect(settingsOf(legacy).warnings).toContainEqual(line);
     const both = settingsOf({ ...legacy, userid_hmac_secret: 'x' }).warnings;
-    expect(both).toContainEqual(expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is on/));
+    expect(both).toContainEqual(expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is true/));
     expect(both).not.toContainEqual(line);
     expect(findRisks(settingsOf(legacy)).join()).not.toContain('is short');
   });
