@@ -278,7 +278,9 @@ describe('coffer start --workers', () => {
     const profile = await run(['start', '--workers', '2'], place);
     expect(profile.code).toBe(1);
     expect(profile.err).toContain('workers = "2": must be 1 with storage_backend = sqlite: a file has one writer');
-    expect(profile.err).toContain('workers = "2": must be 1 with cache_backend = memory: each process would have its own data');
+    expect(profile.err).toContain(
+      'workers = "2": must be 1 with cache_backend = memory: each process would have its own data',
+    );
     writeFileSync(join(place.cwd, 'memory.ini'), 'security_state_backend = memory\n');
     const memory = await run(['start', '--config', 'memory.ini', '--workers', 'auto'], place);
     expect(memory.code).toBe(1);

@@ -3,8 +3,7 @@ import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { Prompt } from '../prompt.ts';
-import { printError, print } from '../terminal.ts';
+import { printError, print, Prompt } from '../terminal.ts';
 
 interface UserOptions extends CommonOptions {
   readonly username?: string;
