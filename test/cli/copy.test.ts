@@ -67,7 +67,7 @@ describe('coffer copy', () => {
     await fill(`sqlite://${join(cwd, 'data/coffer.sqlite3')}`, 3, 700);
     const url = await createDatabase();
     const { code, out, err } = await run(['copy', '--to', url, '--details'], { cwd });
-    expect([code, out]).toEqual([0, expect.stringContaining('Both are the same.')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('Source and target are equal.')]);
     expect(out).toMatch(/^record lists +3 +1,680 +420 +([0-9a-f]{20}) +\1 +same$/m);
     expect(out).toMatch(/^permissions +700 +([0-9a-f]{20}) +\1 +same$/m);
     expect(out).toMatch(/^[0-9a-f]{20} [0-9a-f]{20} +\/buckets\/a\/collections\/c2: record list, 560 objects/m);
@@ -105,7 +105,7 @@ describe('coffer copy', () => {
       const refused = await run(['copy', '--from', from, '--to', to], { cwd });
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('use --resume')]);
       const { code, out } = await run(['copy', '--from', from, '--to', to, '--resume'], { cwd });
-      expect([code, out]).toEqual([0, expect.stringContaining('Both are the same.')]);
+      expect([code, out]).toEqual([0, expect.stringContaining('Source and target are equal.')]);
     }
   });
 
@@ -163,7 +163,7 @@ describe('coffer copy says what is wrong', () => {
     ['no target', from, 2, 'either --to or --to-config'],
     ['two targets', [...from, '--to', 'sqlite:b', '--to-config', 'b.ini'], 2, 'either --to or --to-config'],
     ['two sources', [...from, '--from-config', 'a.ini', '--to', 'sqlite:b'], 2, 'either --from or --from-config'],
-    ['two intentions', [...from, '--to', 'sqlite:b', '--resume', '--verify-only'], 2, 'give one of --resume'],
+    ['two intentions', [...from, '--to', 'sqlite:b', '--resume', '--verify-only'], 2, 'give only one of --resume'],
     ['a memory URL', [...from, '--to', 'memory:'], 1, 'memory cannot be copied'],
     ['an unknown kind of URL', [...from, '--to', 'mysql://me:hunter2@x/y'], 1, 'mysql://me:***@x/y is no place'],
     ['a plain path', [...from, '--to', 'b.sqlite3'], 1, 'write sqlite:relative/file'],

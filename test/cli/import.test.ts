@@ -102,7 +102,7 @@ describe('What is wrong is told with its exit code:', () => {
     [['--from', 'http://127.0.0.1:1/v1', '--auth', 'a:b', '--bearer', 'c'], 2, 'either --auth or --bearer'],
     [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header is "Name: value"'],
     [['--from', 'http://127.0.0.1:1/v1', '--concurrency', '0'], 2, 'a number from 1 to 64'],
-    [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give one of --resume'],
+    [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give only one of --resume'],
     [['--from', 'http://127.0.0.1:1/v1', '--to-config', 'none.ini'], 1, 'none.ini'],
   ])('%j', async (args, expected, message) => {
     const { code, err } = await from(...args);

@@ -121,7 +121,7 @@ describe('coffer start', () => {
   test('says that an address is not of this machine.', async () => {
     const { code, err } = await run(['start', '--host', '192.0.2.1'], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toContain('192.0.2.1 is no address of this machine');
+    expect(err).toContain('192.0.2.1 is not an address of this machine');
   });
 });
 
@@ -136,7 +136,7 @@ describe('The maintenance commands', () => {
     );
     const done = await run(['migrate'], { cwd });
     expect([done.code, done.err]).toEqual([0, '']);
-    expect(done.out).toMatch(/: these steps were carried out:\n {2}create the tables .*\nDone\.\n$/s);
+    expect(done.out).toMatch(/: completed steps:\n {2}create the tables .*\nDone\.\n$/s);
     const again = await run(['migrate'], { cwd });
     expect(again).toEqual({ code: 0, out: expect.stringMatching(/: nothing to do\.\nDone\.\n$/), err: '' });
   });
@@ -186,7 +186,7 @@ describe('The maintenance commands', () => {
     rmSync(join(cwd, 'data'), { recursive: true });
     cpSync(join(cwd, 'backup'), join(cwd, 'data'), { recursive: true });
     const { code, out } = await run(['resync'], { cwd });
-    expect([code, out]).toEqual([0, 'Clients of 5 lists are told to synchronise anew.\n']);
+    expect([code, out]).toEqual([0, 'Clients of 5 lists will synchronise in full.\n']);
     await serve(async (url) => {
       const told = await follow(url, seen);
       expect([told.status, await told.json()]).toEqual([200, { data: [] }]);

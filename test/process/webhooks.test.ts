@@ -109,7 +109,7 @@ describe('coffer webhooks', () => {
     expect(ids.slice(2)).toEqual(ids.slice(0, 2));
     expect(await next.stop()).toBe(0);
     expect(await command('--forget', 'hook')).toMatchObject({ code: 0, out: '2\n' });
-    expect((await command()).out).toBe('hook: no delivery waits, and none was given up\n');
+    expect((await command()).out).toBe('hook: no waiting or failed deliveries\n');
     expect(await command('--forget', 'hook', '--retry', 'hook')).toMatchObject({ code: 2 });
   });
 });

@@ -203,11 +203,11 @@ describe('coffer start --workers', () => {
     const service = await startWorkers(2);
     service.configure({ paginate_by: 'many' });
     service.kill('SIGHUP');
-    const { Fields } = await service.logged('Workers stay as they are: the settings cannot be used');
+    const { Fields } = await service.logged('Restart cancelled: the settings are wrong');
     expect(Fields?.['reason']).toContain('paginate_by');
     service.configure({ storage_url: 'postgresql://nobody@127.0.0.1:1/nothing', startup_timeout_seconds: '0' });
     service.kill('SIGHUP');
-    await service.logged('Restart given up: a new worker did not start');
+    await service.logged('Restart aborted: a new worker did not start');
     expect((await fetch(service.url)).status).toBe(200);
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
@@ -261,7 +261,7 @@ describe('coffer start --workers', () => {
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);
-    expect(service.log.some(({ Type }) => Type.startsWith('Requests in flight were cut off'))).toBe(true);
+    expect(service.log.some(({ Type }) => Type.startsWith('Requests in flight were aborted'))).toBe(true);
   });
 
   test('ends with 1, and says why once, when workers cannot start.', async () => {
