@@ -16,7 +16,7 @@ import { OperatorNotices } from '../http/operator-notices.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import { Cors } from '../http/cors.ts';
 import type { Plugin, PluginParts } from '../http/plugin.ts';
-import { respond } from '../http/respond-observed.ts';
+import { respond } from '../http/runner.ts';
 import { rateLimitHeaders } from '../http/rate-limits/rate-limits.ts';
 import { builtInKinds } from '../resources/kinds.ts';
 import type { SettingsTable } from '../settings/definition.ts';

@@ -1,15 +1,15 @@
-// What the operator announces on every response: back off, end of service.
+// Notices of the operator in responses: backoff and end of service.
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatAlert } from '../engine/alert.ts';
 import type { ResponseHeaders } from '../engine/exchange.ts';
 
 export interface OperatorNoticeOptions {
-  /** Seconds for the `Backoff` header; `undefined`: none. */
+  /** Seconds in the `Backoff` header; `undefined` for no header. */
   readonly backoffSeconds: number | undefined;
-  /** Share of responses that carry it, 0 to 100; `undefined`: all. */
+  /** Percentage of responses with that header; `undefined` for all. */
   readonly backoffPercentage: number | undefined;
-  /** End of service, milliseconds since 1970; `undefined`: none planned. */
+  /** End of service in milliseconds since 1970; `undefined` for none. */
   readonly endOfService: number | undefined;
   readonly endOfServiceMessage: string;
   readonly endOfServiceUrl: string;
@@ -26,7 +26,7 @@ export class OperatorNotices {
     this.#random = random;
   }
 
-  /** @throws ServiceError serviceDeprecated once the end of service has come */
+  /** @throws ServiceError serviceDeprecated after the end of service */
   requireOpen(): void {
     if (this.#hasEnded()) {
       const { endOfServiceMessage } = this.#options;

@@ -8,7 +8,7 @@ import { Retry } from '../engine/retry.ts';
 import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
-import { Note } from './observed-request.ts';
+import { CompletedOuterRequest, Note } from './observed-request.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 
 export interface RunnerOptions extends IdentitySources {
@@ -23,7 +23,7 @@ export interface RunnerOptions extends IdentitySources {
   readonly rateLimits?: RateLimits | undefined;
 }
 
-export interface Answer {
+interface RunResult {
   readonly response: ServiceResponse;
   /** Of the caller, for logs; `undefined` when anonymous or never asked for. */
   readonly userId: string | undefined;
@@ -32,7 +32,7 @@ export interface Answer {
 }
 
 /** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
-export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
+async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<RunResult> {
   const answer = await runUntilAnswered(options, request);
   const released = request.body.release();
   if (released === undefined) return answer;
@@ -44,12 +44,12 @@ export async function runRequest(options: RunnerOptions, request: ServiceRequest
   return answer;
 }
 
-async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
+async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<RunResult> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
-  const races = new Retry();
+  const retry = new Retry();
   const admission = options.rateLimits?.begin();
   for (;;) {
-    const { contended, isFirst } = races;
+    const { contended, isFirst } = retry;
     // What has failed together with others is done by itself from the second attempt on.
     const identities = new Identities(options);
     const unit = new UnitOfWork(stores, logger, {
@@ -75,13 +75,13 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
         admission?.rewind();
         continue;
       }
-      const { attempt } = races;
-      if (!races.isLost(error)) {
+      const { attempt } = retry;
+      if (!retry.isLost(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
       admission?.rewind();
-      await races.pause();
+      await retry.pause();
     }
   }
 }
@@ -117,4 +117,39 @@ async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: L
     });
   }
   return scope.response;
+}
+
+/** Handles a request and informs the observer, if one is set. */
+export function respond(runner: RunnerOptions, request: ServiceRequest): Promise<ServiceResponse> {
+  const { observer } = runner;
+  return observer === undefined
+    ? runRequest(runner, request).then(({ response }) => response)
+    : observed(observer, request, () => runRequest(runner, request));
+}
+
+/** Responds to a request that was refused before the runner, and informs the observer. */
+export async function respondWithRefusal(
+  { observer, dispatcher }: RunnerOptions,
+  request: ServiceRequest,
+  error: unknown,
+): Promise<ServiceResponse> {
+  const response = dispatcher.refuse(request, error);
+  if (observer === undefined) return response;
+  return observed(observer, request, () => Promise.resolve({ response, userId: undefined, note: undefined }));
+}
+
+async function observed(
+  observer: Observer,
+  request: ServiceRequest,
+  run: () => Promise<RunResult>,
+): Promise<ServiceResponse> {
+  const startedAt = performance.now();
+  const work = async (): Promise<CompletedOuterRequest> => {
+    const result = await run();
+    return new CompletedOuterRequest(request, result.response, result, startedAt);
+  };
+  const { method, headers } = request;
+  const completed = await (observer.enclose?.({ kind: 'request', method, headers }, work) ?? work());
+  observer.observe(completed);
+  return completed.response;
 }

@@ -26,8 +26,7 @@ import {
   type RequestMemoryOptions,
 } from './request-memory.ts';
 import { hostOf, misdirected, namesOneHost, pathOf } from './request-host.ts';
-import { respond, respondWithRefusal } from './respond-observed.ts';
-import type { RunnerOptions } from './runner.ts';
+import { respond, respondWithRefusal, type RunnerOptions } from './runner.ts';
 
 export interface ServerOptions extends BodyLimits {
   readonly runner: RunnerOptions;

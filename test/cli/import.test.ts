@@ -59,7 +59,7 @@ test('It prints what was compared, names what came without permissions, and ends
   const cwd = folderWithConfig();
   const first = await run(importArgs('--report', 'left.txt'), { cwd });
   expect(first.err).toContain('/buckets/blog/collections/c2/records/of-bob: the source does not show its permissions');
-  expect(first.err).toContain('without permissions of their own: 1 objects');
+  expect(first.err).toContain('imported without permissions: 1 objects');
   expect(first.out).toMatch(/^record lists +24 +\d+ +24 +([0-9a-f]{20}) +\1 +same$/m);
   expect(first.code).toBe(1);
   expect(readFileSync(join(cwd, 'left.txt'), 'utf8')).toMatch(

@@ -115,7 +115,9 @@ describe('coffer start', () => {
     const { port } = await start([], { cwd: workingFolder() });
     const { code, err } = await run(['start', '--port', String(port)], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toBe(`coffer: port ${port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`);
+    expect(err).toBe(
+      `coffer: port ${port} of 127.0.0.1 is in use; choose another one with --port, or stop the program that uses it\n`,
+    );
   });
 
   test('says that an address is not of this machine.', async () => {

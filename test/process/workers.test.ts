@@ -269,7 +269,7 @@ describe('coffer start --workers', () => {
     const { code, err } = await run(['start', '--config', 'coffer.ini', '--port', String(service.port)], service);
     expect(code).toBe(1);
     expect(err).toBe(
-      `coffer: port ${service.port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`,
+      `coffer: port ${service.port} of 127.0.0.1 is in use; choose another one with --port, or stop the program that uses it\n`,
     );
   });
 

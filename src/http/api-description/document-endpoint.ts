@@ -1,5 +1,5 @@
-// `/__api__` and `/openapi.json`: the descriptions of the service for tools. All of a document but the address of the
-// service follows from the settings, so it is made once.
+// `/__api__` and `/openapi.json`: descriptions of the API for tools. Everything but the URL of the service is constant, so a
+// document is built once.
 import type { JsonObject } from '../../base/json.ts';
 import { formatJson } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
@@ -17,11 +17,11 @@ export interface DocumentOptions {
   readonly policies: readonly AuthenticationPolicy[];
   /** Status for clients that do not accept JSON. */
   readonly notAcceptableStatus: number;
-  /** All endpoints of the service, these included; read when the first document is made. */
+  /** Returns all endpoints of the service, including these; called for the first document. */
   readonly endpoints: () => readonly Endpoint[];
 }
 
-/** The endpoints of both formats. */
+/** Returns the endpoints of both formats. */
 export function documentEndpoints(options: DocumentOptions): readonly Endpoint[] {
   return [
     documentEndpoint({
@@ -51,9 +51,9 @@ interface Document {
   readonly path: string;
   readonly id: string;
   readonly format: string;
-  /** Makes what is equal for all requests. */
+  /** Builds the constant part. */
   readonly make: () => JsonObject;
-  /** The members that depend on the address under which the client reaches the service. */
+  /** Returns the members that depend on the origin of the request. */
   readonly head: (origin: string) => JsonObject;
 }
 
