@@ -49,8 +49,8 @@ describe('A wrong command line', () => {
     [['start', '--prot', '80'], 'Did you mean --port?'],
     [['start', '--port', '70000'], '0 to 65535'],
     [['delete-collection', '--bucket', 'x'], '--collection'],
-    [['purge-deleted', 'record'], 'how many'],
-    [['purge-deleted', 'record', 'many'], 'how many'],
+    [['purge-deleted', 'record'], 'the number of tombstones'],
+    [['purge-deleted', 'record', 'many'], 'the number of tombstones'],
     [['init', '--backend', 'paper'], 'sqlite, postgresql, redis, memory'],
     [[], 'Usage:'],
   ])('%j ends with 2 and tells what was expected.', async (args, message) => {

@@ -237,7 +237,7 @@ describe('coffer purge-deleted --older-than', () => {
     [['--older-than', '30', 'record'], 'an age such as 30d'],
     [['--older-than', 'soon'], 'an age such as 30d'],
     [['--older-than', '30d', 'record', '100'], 'not both'],
-    [[], 'how many tombstones'],
+    [[], 'the number of tombstones'],
   ])('%j is refused with 2.', async (args, message) => {
     const { code, err } = await run(['purge-deleted', ...args], { cwd: workingFolder() });
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);

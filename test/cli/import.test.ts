@@ -96,11 +96,11 @@ describe('What is wrong is told with its exit code:', () => {
 
   test.each([
     [[], 2, "required option '--from <url>'"],
-    [['--from', 'kinto.example.org'], 2, 'is the root of an API'],
-    [['--from', 'http://a:b@kinto.example.org/v1'], 2, 'give them with --auth'],
-    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'alice'], 2, '--auth is user:password'],
+    [['--from', 'kinto.example.org'], 2, 'must be the root of an API'],
+    [['--from', 'http://a:b@kinto.example.org/v1'], 2, 'use --auth'],
+    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'alice'], 2, '--auth must be user:password'],
     [['--from', 'http://127.0.0.1:1/v1', '--auth', 'a:b', '--bearer', 'c'], 2, 'either --auth or --bearer'],
-    [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header is "Name: value"'],
+    [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header must be "Name: value"'],
     [['--from', 'http://127.0.0.1:1/v1', '--concurrency', '0'], 2, 'a number from 1 to 64'],
     [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give only one of --resume'],
     [['--from', 'http://127.0.0.1:1/v1', '--to-config', 'none.ini'], 1, 'none.ini'],

@@ -108,7 +108,7 @@ describe('coffer start', () => {
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);
-    expect(service.log.at(-1)?.Type).toContain('cut off');
+    expect(service.log.at(-1)?.Type).toContain('aborted');
   });
 
   test('says that the port is in use.', async () => {
@@ -134,7 +134,7 @@ describe('The maintenance commands', () => {
     const planned = await run(['migrate', '--dry-run'], { cwd });
     expect(planned.code).toBe(0);
     expect(planned.out).toMatch(
-      /^Backends \(storage sqlite, .*\): to do:\n {2}create the tables .*\nNothing was changed\.\n$/s,
+      /^Backends \(storage sqlite, .*\): pending steps:\n {2}create the tables .*\nNothing was changed\.\n$/s,
     );
     const done = await run(['migrate'], { cwd });
     expect([done.code, done.err]).toEqual([0, '']);

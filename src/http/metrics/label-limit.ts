@@ -1,8 +1,8 @@
-// Ids of objects and users make good labels until there are a million of them: each distinct set of labels is kept for
-// ever, here and by whoever collects them. So their number is limited.
+// Limits the number of distinct labels from ids of objects and users: each set of labels is stored forever, here and in the
+// metrics system.
 import type { Labels } from './sink.ts';
 
-/** Stands for all values beyond the limit. No id looks like this. */
+/** Replaces all values beyond the limit. It is not a valid id. */
 export const otherValue = '(other)';
 
 export interface LabelLimits {
@@ -22,10 +22,10 @@ export class LabelLimit {
   }
 
   /**
-   * The labels, with `(other)` for values that come too late.
+   * Returns the labels, with `(other)` for values beyond the limits.
    *
-   * @param open those whose values clients choose
-   * @param fixed those with few values
+   * @param open labels with values from clients
+   * @param fixed labels with few values
    */
   bound(metric: string, open: Labels, fixed: Labels): Labels {
     const bounded: Record<string, string> = {};
@@ -41,7 +41,7 @@ export class LabelLimit {
   }
 }
 
-/** Whether the set of that name holds the value, or had room for it. */
+/** Whether the set of that name contains the value, or had room for it. */
 function has(sets: Map<string, Set<string>>, name: string, value: string, limit: number): boolean {
   let set = sets.get(name);
   if (set === undefined) sets.set(name, (set = new Set()));

@@ -1,5 +1,5 @@
-// From observations to metrics: what is counted and measured, and by which labels. The same for all systems that keep
-// metrics; the names are those that deployments of the protocol have dashboards for.
+// Converts observations to metrics and their labels, for all metrics systems. The names are those of Kinto, for which
+// dashboards exist.
 import type {
   Answered,
   Observation,
@@ -13,15 +13,15 @@ import { LabelLimit, type LabelLimits } from './label-limit.ts';
 import type { Labels, MetricSink } from './sink.ts';
 
 export interface MetricsOptions {
-  /** Ids in paths that become labels. */
+  /** Names of ids in paths that become labels. */
   readonly idLabels: readonly string[];
   readonly limits: LabelLimits;
 }
 
-/** An observer that feeds the sink. */
+/** Returns an observer that writes to the sink. */
 export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsOptions): Observer {
   const limit = new LabelLimit(limits);
-  // A label of ours is no id, whatever the setting says.
+  // These labels are reserved, even if the setting lists them.
   const ids = idLabels.filter((name) => !['method', 'endpoint', 'status'].includes(name));
   const requests = new RequestMetrics(sink, limit, ids, limits.series);
   const operations = new OperationMetrics(sink);
@@ -45,14 +45,14 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
         case 'refusal':
-          // Counted as the request that it is.
+          // Counted as a request.
           return;
       }
     },
   };
 }
 
-// Labels that come often are the same object each time, by which a sink may know them.
+// Frequent labels are shared objects, so that a sink can cache by identity.
 const none: Labels = {};
 const authenticate: Labels = { method: 'authenticate' };
 const overloads: Readonly<Record<Overload, Labels>> = {
@@ -120,7 +120,7 @@ class RequestMetrics {
     return labels;
   }
 
-  /** Ids of what was not found, or was not the caller's to see, are any text. */
+  /** Returns the id labels; empty for errors, where ids are arbitrary text. */
   #idsOf({ ids, status }: Answered): Labels {
     return Object.fromEntries(this.#ids.map((name) => [name, status < 400 ? (ids[name] ?? '') : '']));
   }
@@ -153,7 +153,7 @@ function endpointOf({ endpoint, status }: Answered): string {
   return endpoint ?? (status === 404 ? 'unknown' : 'unnamed');
 }
 
-/** Names of policies and listeners, fit to be part of a name. */
+/** Returns a policy or listener name in a form for names of metrics. */
 function nameOf(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 }
