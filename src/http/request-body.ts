@@ -1,5 +1,4 @@
-// Bodies as they arrive over a socket: read whole up to a limit, and no further than that. Large ones arrive when there is room
-// for them.
+// Reads request bodies up to a limit. Large ones wait for memory before they are read.
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -12,15 +11,15 @@ export interface BodyLimits {
   readonly bodyLimitBytes: number;
 }
 
-/** Their bodies mean nothing, so nobody waits for them. */
+/** Methods whose bodies are ignored. */
 const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
 
 /**
- * The body of a request, at once when it has none. Forms hold files: whoever takes them reads them as they arrive, and
- * limits them.
+ * Returns the body of a request; without a promise when it is empty. The handlers of forms with files read and limit them as
+ * streams.
  *
- * @throws ServiceError requestTooLarge, by rejection, as soon as that is known; badRequest when the client breaks off;
- *   overloaded when others hold too much memory
+ * @throws ServiceError by rejection: requestTooLarge as early as possible; badRequest when the client aborts; overloaded when
+ *   other requests hold too much memory
  */
 export function receiveBody(
   incoming: IncomingMessage,
@@ -65,7 +64,7 @@ function readWhole(incoming: IncomingMessage, { json, bodyLimitBytes }: BodyLimi
 /**
  * Reads a body that may be large.
  *
- * @param reserved bytes to reserve before any of it is read; `undefined` when it may still turn out to be small
+ * @param reserved bytes to reserve before reading; `undefined` when the body may be small
  */
 async function readLarge(
   incoming: IncomingMessage,
@@ -73,7 +72,7 @@ async function readLarge(
   account: RequestAccount,
   reserved: number | undefined,
 ): Promise<RequestBody> {
-  // A request that breaks off while it waits says so only to those who listen.
+  // An abort while the request waits is only reported to listeners.
   let failure: unknown;
   incoming.once('error', (error) => {
     failure = error;

@@ -1,5 +1,5 @@
-// One outer request from beginning to end: a unit of work around its dispatch, run again as a whole when the database
-// says that it lost a race.
+// Runs an outer request: a unit of work around its dispatch, which is retried as a whole after a conflict in the database, and
+// the observation of the result.
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
@@ -14,24 +14,24 @@ import type { RateLimits } from './rate-limits/rate-limits.ts';
 export interface RunnerOptions extends IdentitySources {
   readonly dispatcher: Dispatcher;
   readonly stores: Stores;
-  /** Who hears of what requests do. */
+  /** Subscribers to events of requests. */
   readonly subscribers: Subscribers;
   readonly logger: Logger;
-  /** Who looks on, if anybody does. */
+  /** Observer, if one is set. */
   readonly observer?: Observer | undefined;
-  /** Where there are any. */
+  /** Rate limits, if any are set. */
   readonly rateLimits?: RateLimits | undefined;
 }
 
 interface RunResult {
   readonly response: ServiceResponse;
-  /** Of the caller, for logs; `undefined` when anonymous or never asked for. */
+  /** User id of the caller, for logs; `undefined` when it is anonymous or was not identified. */
   readonly userId: string | undefined;
-  /** What was found out on the way, when somebody observes. */
+  /** Collected facts, with an observer. */
   readonly note: Note | undefined;
 }
 
-/** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
+/** Handles a request. Its writes are committed, or rolled back when the status is 500 or above. */
 async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<RunResult> {
   const answer = await runUntilAnswered(options, request);
   const released = request.body.release();
@@ -39,7 +39,7 @@ async function runRequest(options: RunnerOptions, request: ServiceRequest): Prom
   try {
     await released;
   } catch (error) {
-    options.logger.error({ err: error, rid: request.id }, 'What a request left behind could not be removed');
+    options.logger.error({ err: error, rid: request.id }, 'Temporary data of a request could not be removed');
   }
   return answer;
 }
@@ -50,7 +50,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   const admission = options.rateLimits?.begin();
   for (;;) {
     const { contended, isFirst } = retry;
-    // What has failed together with others is done by itself from the second attempt on.
+    // From the second attempt on, the unit of work shares no transaction with others.
     const identities = new Identities(options);
     const unit = new UnitOfWork(stores, logger, {
       contended,
@@ -86,7 +86,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   }
 }
 
-/** Returns why the memory was refused, if it was. */
+/** Waits for memory; returns the error when it is refused. */
 async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: unknown } | undefined> {
   try {
     await awaited.reserve();
@@ -97,11 +97,11 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
 }
 
 /**
- * Tells subscribers what the request did, unless it is going to be undone; those who wait for the commit are called
+ * Sends the events of the request to subscribers, unless it will be rolled back. Those that wait for the commit are called
  * after it.
  *
  * @returns the response, which subscribers may have changed
- * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
+ * @throws the error of a subscriber, which becomes the response and rolls the request back
  */
 async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
   if (unit.isRollbackOnly || response.status >= 500) return response;
