@@ -177,8 +177,8 @@ forEachBackend((backend) => {
 
 describe('a configuration that does not fit', () => {
   it.each<readonly [Readonly<Record<string, string>>, RegExp]>([
-    [{}, /userinfo_url: give either/],
-    [{ userinfo_url: 'https://a.example/', introspection_url: 'https://a.example/' }, /userinfo_url: give either/],
+    [{}, /userinfo_url: set either/],
+    [{ userinfo_url: 'https://a.example/', introspection_url: 'https://a.example/' }, /userinfo_url: set either/],
     [{ userinfo_url: 'http://a.example/me' }, /userinfo_url: expected a URL that starts with https/],
     [{ userinfo_url: 'file:///etc/passwd' }, /userinfo_url/],
     [{ introspection_url: 'https://a.example/' }, /client_secret: must be set/],
